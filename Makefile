@@ -35,7 +35,7 @@ TRY ?= clone
 PAGES ?=
 # N random providers and HARSHER of the harsher generator from number OFFSET on,
 # and the seeds of the families after it. From the default on they are for
-# judging: no law was tuned on them. Tune on those below it.
+# judging: no controller was tuned on them. Tune on those below it.
 # make simulate ABLATE=1 leaves out each rule of the law in turn, and
 # SIMFLAGS='-set families -family 03 -only blind' is any other flag (SIMFLAGS=-help).
 OFFSET ?= 1000000
@@ -102,7 +102,7 @@ tidy-check:
 	@$(call tidy_modules,-diff)
 
 .PHONY: arch
-arch: ## Check that imports go strictly down the floors
+arch: ## Check that packages import only packages of lower layers
 	go test -count=1 ./internal/arch
 
 .PHONY: prose

@@ -42,7 +42,7 @@ func (x *exchange) follow(r *reply, now time.Time) {
 	f := x.dialect.Read(now, e.status, e.header, nil)
 	for i := range f.Meters {
 		if f.Meters[i].Known {
-			e.heard = x.call.Heard(f.Meters)
+			e.heard = x.call.ApplyMeters(f.Meters)
 			break
 		}
 	}

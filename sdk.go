@@ -26,7 +26,7 @@ func (t *transport) noticeRetries(req *http.Request) {
 	}
 	t.told.Do(func() {
 		e := event.New(time.Now(), SDKRetries, req.URL.Host)
-		e.Reason = "the SDK retries by itself, besides this transport: give it WithMaxRetries(0)"
+		e.Reason = "the SDK retries too: turn its retries off with WithMaxRetries(0)"
 		emit.Send(to, e)
 	})
 }

@@ -42,7 +42,7 @@ type SavedError struct {
 
 // Error implements error.
 func (e *SavedError) Error() string {
-	return fmt.Sprintf("adaptive: nothing that the law %s has saved: %v", e.Law, e.Err)
+	return fmt.Sprintf("adaptive: the controller %s cannot restore this state: %v", e.Law, e.Err)
 }
 
 // Unwrap returns Err.
@@ -52,7 +52,7 @@ func (e *SavedError) Unwrap() error { return e.Err }
 func unmarshalSaved(saved []byte, law string, got *string, to any) error {
 	err := json.Unmarshal(saved, to)
 	if err == nil && *got != law {
-		err = fmt.Errorf("it is of the law %q", *got)
+		err = fmt.Errorf("it was saved by the controller %q", *got)
 	}
 	if err != nil {
 		return &SavedError{Law: law, Err: err}

@@ -21,8 +21,8 @@ func (quotaError) Error() string { return "adaptive: quota exhausted" }
 func (quotaError) RateLimited() bool { return true }
 
 // MaxRetryAfter is the longest Retry-After that is simply waited out: 10 minutes. A longer one
-// ends all calls with a *RateLimitHit, unless guard.Policy.MaxWait is at least as
-// long, and one call looks after 1, 2, 4, ... 60 minutes whether it is true.
+// ends all calls with a *RateLimitHit, unless guard.Policy.MaxWait is at least as long, and
+// one call probes it after 1, 2, 4, ... 60 minutes.
 const MaxRetryAfter = reopening.Longest
 
 // RateLimitHit is a call that the provider rejected for its rate. Your code may

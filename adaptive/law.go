@@ -27,8 +27,9 @@ type State interface {
 	// OnSend reports an admission.
 	OnSend(now time.Time, s throttle.Sent)
 	// OnResult reports the end of a call; inFlight are the others. The verdict
-	// Unsent undoes OnSend. A RetryAfter above MaxRetryAfter closes the guard, which
-	// has one call look from time to time: a State waits for no such time itself.
+	// Unsent undoes OnSend. A RetryAfter above MaxRetryAfter closes the guard,
+	// which probes with one call from time to time; a State does not wait for
+	// it.
 	OnResult(now time.Time, s throttle.Sent, inFlight int, f Feedback)
 	// OnSignal reports a 429 of a guard further in. It may only decrease the
 	// concurrency, and only if h.SentAt is after the last decrease.
@@ -45,7 +46,7 @@ type Explainer interface {
 }
 
 // Listener is a State that takes the quota declared by a header before the call
-// ends, as guard.Call.Heard reports it. OnResult then has no Meters.
+// ends, as guard.Call.ApplyMeters reports it. OnResult then has no Meters.
 type Listener interface {
 	OnMeters(now time.Time, s throttle.Sent, m [throttle.Units]Meter)
 }
@@ -59,11 +60,11 @@ type Saver interface {
 // Restorer is a Law with states that are Savers.
 type Restorer interface {
 	// Restore is Start from what an earlier run saved. The error for data of
-	// another law is a *SavedError.
+	// another controller is a *SavedError.
 	Restore(now time.Time, seed uint64, saved []byte) (State, error)
 }
 
-// View is a snapshot of what a law learned.
+// View is a snapshot of what a controller has learned.
 type View struct {
 	Concurrency int                     // most calls in flight; 0: unlimited
 	Pace        [throttle.Units]float64 // units per second; 0: not learned

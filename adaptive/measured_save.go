@@ -35,7 +35,7 @@ func (m Measured) Restore(now time.Time, seed uint64, saved []byte) (State, erro
 		return nil, err
 	}
 	if s.Version != measuredVersion {
-		return nil, &SavedError{Law: lawMeasured, Err: fmt.Errorf("it is of version %d, not %d", s.Version, measuredVersion)}
+		return nil, &SavedError{Law: lawMeasured, Err: fmt.Errorf("it has version %d, not %d", s.Version, measuredVersion)}
 	}
 	return m.start(now, seed, s.Saved), nil
 }

@@ -36,7 +36,7 @@ func (v Verdict) String() string {
 // refused reports whether the provider rejected the call unprocessed, so that it can be retried.
 func (v Verdict) refused() bool { return v == Hit || v == Overloaded }
 
-// Kind is which limit rejected a call.
+// Kind is the kind of limit that rejected a call.
 type Kind uint8
 
 const (

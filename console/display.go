@@ -19,7 +19,7 @@ const (
 )
 
 // ErrStalled is returned by Close if the output blocked for two seconds.
-var ErrStalled = errors.New("console: the output takes nothing: the display was given up")
+var ErrStalled = errors.New("console: the output is blocked: the display was stopped")
 
 // Display shows the progress of one run at a time: a run that begins during another
 // is not shown, a later one is shown below. Safe for concurrent use.

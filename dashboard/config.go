@@ -13,7 +13,7 @@ import (
 
 // Config describes a Dashboard. The zero Config shows registry.Default, and changes nothing.
 type Config struct {
-	// Title is what the page is headed with. The default is "headrace".
+	// Title is the heading of the page. The default is "headrace".
 	Title string
 
 	// Registry has the guards to show. Nil means registry.Default(), unless there are Guards. Up to 64
@@ -51,7 +51,7 @@ type Queue struct {
 	Oldest  time.Duration // how long the first of them has waited
 }
 
-// Client is one that makes calls, such as a user of a proxy.
+// Client is a caller, such as a user of a proxy.
 type Client struct {
 	Name     string        `json:"name"`
 	Weight   float64       `json:"weight,omitempty"` // its part of the limit beside others; 0 means 1

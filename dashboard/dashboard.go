@@ -42,7 +42,7 @@ type Dashboard struct {
 	readers  map[*reader]struct{}
 }
 
-// New returns a Dashboard that looks at its limiters until Close. The error joins all problems of c, each a
+// New returns a Dashboard that watches its limiters until Close. The error joins all problems of c, each a
 // *fault.FieldError.
 func New(c Config) (*Dashboard, error) {
 	if err := c.validate(); err != nil {
@@ -182,7 +182,7 @@ func (d *Dashboard) find(name string) (g *guard.Guard, registered bool) {
 	return nil, false
 }
 
-// Status is what there is to show now.
+// Status returns the current state.
 func (d *Dashboard) Status() Status {
 	d.refresh(time.Now())
 	d.mu.Lock()

@@ -64,4 +64,4 @@ func (d *Dashboard) Listen(ctx context.Context, address string) (net.Addr, error
 // grace is how long requests may take to finish when the server ends.
 const grace = time.Second
 
-var errClosed = errors.New("dashboard: it was closed")
+var errClosed = errors.New("dashboard: closed")

@@ -38,7 +38,7 @@ type Limiter struct {
 	Name  string `json:"name"`
 	State string `json:"state"`
 	Why   string `json:"why"`            // what holds it back, in a sentence
-	Note  string `json:"note,omitempty"` // what that means for what was learned, in a sentence
+	Note  string `json:"note,omitempty"` // what that means for the learned state, in a sentence
 
 	Rate    float64            `json:"rate,omitempty"`    // requests a second that are allowed: the least of learned rate and limits
 	Learned map[string]float64 `json:"learned,omitempty"` // rates that were learned, each in units a second, by unit
@@ -73,7 +73,7 @@ type Window struct {
 	FreesIn float64 `json:"frees_in_s"` // until Used falls; 0 if it is 0
 }
 
-// Share is a Client and what it gets.
+// Share is a Client and its rate.
 type Share struct {
 	Client
 

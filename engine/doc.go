@@ -1,6 +1,7 @@
-// Package engine is what an engine that runs flows on many machines needs of a flow: its nodes, its
-// edges, the work of its batches and the guards of its calls, without type parameters. The state of a
-// flow, items and results are JSON there.
+// Package engine describes a flow to an engine that runs it on many machines:
+// its nodes, its edges, the work of its batches and the guards of its calls,
+// without type parameters. States, items and results are JSON.
 //
-// It is for authors of engines. Programs use one of them, such as engine/temporal: see docs/engines.md.
+// It is for authors of engines. Programs use an engine such as engine/temporal:
+// see docs/engines.md.
 package engine

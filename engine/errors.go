@@ -17,10 +17,10 @@ type RemoteError struct {
 // Error returns the text.
 func (e *RemoteError) Error() string { return e.Message }
 
-// Is reports whether the error was a target that travels.
+// Is reports whether target is an error that RemoteError keeps.
 func (e *RemoteError) Is(target error) bool { return e.Quota && target == adaptive.ErrQuotaExhausted }
 
-// Remote returns err as it travels; nil is nil.
+// Remote returns err in the form in which it is sent; nil for nil.
 func Remote(err error) (e *RemoteError) {
 	if err == nil {
 		return nil

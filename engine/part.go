@@ -70,7 +70,7 @@ type Edge struct {
 	To     int // index in Inside; -1: the end
 }
 
-// Outcome is what one attempt at a Step has come to.
+// Outcome is the result of one attempt at a Step.
 type Outcome struct {
 	Action string
 	State  []byte // the state after it
@@ -90,13 +90,15 @@ type Items struct {
 	List func(ctx context.Context, state []byte, yield func(item []byte, err error) error) error
 	// Attempt makes one attempt at an item that is not a flow.
 	Attempt func(ctx context.Context, index int64, item []byte, p guard.Progress) ItemOutcome
-	// Settle is what becomes of an item for which the flow Inside ended with err: it asks the fallback.
+	// Settle returns the result of an item for which the flow Inside ended with
+	// err. It calls the fallback.
 	Settle func(ctx context.Context, index int64, item, out []byte, err error) Result
-	// Finish stores the results in the state. stopped is why there are not all; nil: there are.
+	// Finish stores the results in the state. stopped is why some are missing,
+	// or nil.
 	Finish func(ctx context.Context, state []byte, results iter.Seq[Result], stopped error) (action string, after []byte, err error)
 }
 
-// ItemOutcome is what one attempt at an item has come to.
+// ItemOutcome is the result of one attempt at an item.
 type ItemOutcome struct {
 	Again bool           // the attempt has to be repeated, after Next.Delay
 	Next  guard.Progress // for that
@@ -111,7 +113,7 @@ const (
 	Pending = "pending" // the provider does not accept the item, or the run was stopped: it may be called again
 )
 
-// Result is what became of an item.
+// Result is the outcome of an item.
 type Result struct {
 	Index    int64           `json:"index"`
 	Key      string          `json:"key,omitempty"`

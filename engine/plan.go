@@ -63,7 +63,7 @@ func (b *builder) add(above string, x any) *Part {
 		if n, ok := x.(interface{ Name() string }); ok && !invalid.Nil(x) {
 			name = n.Name()
 		}
-		b.problems.Addf(above+name, "a node of type %T cannot travel: make it a node.Do or node.Decide", x)
+		b.problems.Addf(above+name, "a node of type %T cannot be sent to another machine: make it a node.Do or node.Decide", x)
 		return nil
 	}
 	if p := b.known[x]; p != nil {
@@ -73,7 +73,7 @@ func (b *builder) add(above string, x any) *Part {
 	p := &made
 	p.Path, p.check = above+p.Name, check
 	if _, taken := b.plan.paths[p.Path]; taken {
-		b.problems.Addf(p.Path, "two nodes have this name: an engine tells nodes apart by name")
+		b.problems.Addf(p.Path, "two nodes have this name: an engine identifies nodes by name")
 	}
 	b.known[x], b.plan.paths[p.Path] = p, p
 	b.plan.parts = append(b.plan.parts, p)
@@ -110,8 +110,9 @@ func (p *Plan) Encode(state any) ([]byte, error) {
 	return nil, fmt.Errorf("engine: flow %q has no node but itself", p.Name())
 }
 
-// ErrDiffers is the error of a machine with another version of a flow than that of a run.
-var ErrDiffers = errors.New("engine: the flow of this machine is not that of the run")
+// ErrDiffers is the error of a machine with another version of the flow than
+// the run.
+var ErrDiffers = errors.New("engine: this machine has another version of the flow than the run")
 
 // Fingerprint is the same for plans of the same parts, edges and types, with equal bounds of steps and failures.
 // Settings that do not decide how a run ends, such as WithParallel, limits and retries, are not part of it, and neither is the

@@ -134,11 +134,11 @@ func TestWhatCannotTravelIsRefused(t *testing.T) {
 	sunk := node.BatchFunc("sunk", none, size, nil).WithSink(node.SinkFunc(func(context.Context, node.Result[string, int]) error { return nil }))
 	_, err := engine.New(flow.New("f", first).Then(own{}).Then(lost).Then(sunk))
 	require.Error(t, err)
-	for _, part := range []string{`mine: a node of type engine_test.own cannot travel`, `node "lost"`, "engine_test.hidden.secret", "engine_test.withFunc.F", "WithSink"} {
+	for _, part := range []string{`mine: a node of type engine_test.own cannot be sent to another machine`, `node "lost"`, "engine_test.hidden.secret", "engine_test.withFunc.F", "WithSink"} {
 		assert.ErrorContains(t, err, part)
 	}
 	_, err = engine.New(node.Do("state", func(context.Context, *hidden) error { return nil }))
-	assert.ErrorContains(t, err, `node "state": state: it travels as JSON, which leaves out *engine_test.hidden.secret`)
+	assert.ErrorContains(t, err, `node "state": state: it is sent as JSON, which leaves out *engine_test.hidden.secret`)
 	_, err = engine.New(flow.New("twice", first).Then(node.Do("first", func(context.Context, *doc) error { return nil })))
 	assert.ErrorContains(t, err, "two nodes have this name")
 	_, err = engine.New(nil)

@@ -9,8 +9,8 @@ type Kind string
 const (
 	// LimiterHit: the provider refused a call for rate with Err. Wait is the time
 	// that it asked for, or 0. Key is the limit: "requests", "tokens", "concurrency",
-	// "unknown", or "overloaded" for a service that is full as a whole. Each refused
-	// call is a hit; a burst of them is at most one cut.
+	// "unknown", or "overloaded" if the service as a whole is overloaded. Each
+	// refused call is a hit; a burst of them is at most one cut.
 	LimiterHit Kind = "limiter.hit"
 
 	// LimiterCut: the limiter allows less, To instead of From: calls in flight,

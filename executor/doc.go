@@ -1,6 +1,6 @@
-// Package executor makes calls as they come: a bounded queue in front of workers,
-// with limits, and a record of each call. It is for services that run for long; for
-// a list of items use node.Map.
+// Package executor makes calls as they arrive: a bounded queue in front of
+// workers, with limits, and a record of each call. It is for long-running
+// services; for a list of items use node.Map.
 //
 //	x, err := executor.New(executor.Config{Policy: guard.Policy{Preset: presets.OpenAITier1}})
 //	...

@@ -101,10 +101,10 @@ func (x *Executor) startLocked() error {
 	return nil
 }
 
-// Stop accepts no more tasks, completes those that are there, and returns when the last
-// has ended. If ctx ends first it cancels the remaining tasks like Close and returns
-// context.Cause(ctx). A paused executor begins nothing until Resume. Inside a call of
-// the same executor Stop returns ErrInside.
+// Stop accepts no more tasks, completes those already submitted, and returns
+// when the last has ended. If ctx ends first it cancels the remaining tasks
+// like Close and returns context.Cause(ctx). A paused executor starts nothing
+// until Resume. Inside a call of the same executor Stop returns ErrInside.
 func (x *Executor) Stop(ctx context.Context) error {
 	if x.inside(ctx) {
 		return ErrInside
@@ -121,8 +121,8 @@ func (x *Executor) Stop(ctx context.Context) error {
 }
 
 // Close cancels all tasks, also queued ones, with ErrStopped and returns when they have
-// ended; Stop completes them. A call that ignores its context is left behind after
-// about a second. The error is nil.
+// ended; Stop completes them. A call that ignores its context is abandoned after about
+// a second. The error is nil.
 func (x *Executor) Close() error {
 	x.drain()
 	x.giveUp(ErrStopped)

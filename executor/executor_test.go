@@ -297,7 +297,7 @@ func TestACallThatDoesNotReturn(t *testing.T) {
 		assert.Equal(t, Cancelled, task.State())
 		assert.GreaterOrEqual(t, time.Since(begun), patience)
 		assert.LessOrEqual(t, time.Since(begun), patience+2*look)
-		assert.Equal(t, 1, x.Stats().Left)
+		assert.Equal(t, 1, x.Stats().Abandoned)
 
 		_, err = must(t, x, value(1)).Wait(t.Context())
 		require.NoError(t, err, "another worker has its place")
@@ -311,12 +311,12 @@ func TestACallThatDoesNotReturn(t *testing.T) {
 		after := must(t, x, value(1))
 		time.Sleep(time.Hour)
 		assert.Equal(t, Queued, after.State())
-		assert.Equal(t, 2, x.Stats().Left)
+		assert.Equal(t, 2, x.Stats().Abandoned)
 		close(release)
 		_, err = after.Wait(t.Context())
 		require.NoError(t, err)
 		synctest.Wait()
-		assert.Zero(t, x.Stats().Left)
+		assert.Zero(t, x.Stats().Abandoned)
 		assert.Equal(t, Cancelled, task.State(), "what it returned in the end changes nothing")
 	})
 }

@@ -38,7 +38,7 @@ func TestTimeoutOfACallThatIgnoresIt(t *testing.T) {
 		synctest.Wait()
 		assert.Zero(t, x.Stats().Slots)
 		assert.Zero(t, x.Guard().Stats().InFlight)
-		assert.Zero(t, x.Stats().Left, "no worker was lost")
+		assert.Zero(t, x.Stats().Abandoned, "no worker was lost")
 		time.Sleep(time.Minute)
 		assert.Equal(t, Failed, task.State(), "what it returned in the end changes nothing")
 	})

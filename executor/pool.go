@@ -8,7 +8,7 @@ import (
 )
 
 // Run makes a worker run f, as a task with this cost but without Policy.Retry, and
-// returns when it has ended or was left behind (*fault.HungError). It implements
+// returns when it has ended or was abandoned (*fault.HungError). It implements
 // node.Pool, see node.Batch.WithExecutor. Inside a call of the same executor f runs in
 // the slot of that call if no worker is free.
 func (x *Executor) Run(ctx context.Context, c throttle.Cost, f func(context.Context) error) error {

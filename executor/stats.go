@@ -8,7 +8,7 @@ type Stats struct {
 	Slots       int             `json:"slots"`       // in use
 	Concurrency int             `json:"concurrency"` // slots in all
 	Oldest      time.Duration   `json:"oldest_ns"`   // time that the head of the queue has been in it
-	Left        int             `json:"left"`        // goroutines left behind that still run
+	Abandoned   int             `json:"abandoned"`   // goroutines of hung calls that still run
 	Paused      bool            `json:"paused"`
 	Stopped     bool            `json:"stopped"` // no more tasks are accepted
 }
@@ -20,7 +20,7 @@ func (x *Executor) Stats() Stats {
 	defer x.mu.Unlock()
 	s := Stats{
 		Slots: x.slots.counted(), Concurrency: x.slots.most,
-		Left: x.left, Paused: x.paused, Stopped: x.phase >= draining,
+		Abandoned: x.left, Paused: x.paused, Stopped: x.phase >= draining,
 	}
 	s.Tasks = map[State]int64{Pending: int64(x.room.len), Queued: int64(x.queue.len)}
 	for t := range x.tasksLocked() {

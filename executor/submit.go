@@ -13,7 +13,7 @@ import (
 // room, first come, first served.
 //
 // The task gets the values of ctx, and is cancelled when ctx ends; use
-// context.WithoutCancel for a task that is to outlive ctx. Inside a call of the same
+// context.WithoutCancel for a task that should outlive ctx. Inside a call of the same
 // executor ctx must be that of the call: then a full queue does not block, because the
 // new task runs in the slot of the call.
 //

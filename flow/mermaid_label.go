@@ -18,7 +18,7 @@ type DrawOption func(*diagram)
 func ShowLimits() DrawOption { return func(d *diagram) { d.limits = true } }
 
 // ShowCounts adds to each node the counts of the run that r is of: items of a batch, runs of a step,
-// and what its limiter met.
+// and the refusals and decreases of its limiter.
 func ShowCounts(r *Report) DrawOption { return func(d *diagram) { d.counts = r } }
 
 // details is the label of a node.

@@ -39,7 +39,7 @@ func Parallel[S any](name string, nodes ...node.Node[S]) node.Node[S] {
 			continue
 		}
 		if seen[n.Name()] {
-			f.setup.Addf(field, "another node is named %q: errors and reports tell nodes apart by name", n.Name())
+			f.setup.Addf(field, "another node is named %q: errors and reports identify nodes by name", n.Name())
 		}
 		seen[n.Name()] = true
 	}

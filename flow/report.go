@@ -30,10 +30,10 @@ type NodeReport struct {
 	Retries   int64 `json:"retries"`   // failed attempts that were followed by another
 }
 
-// LimiterReport counts what one limiter met.
+// LimiterReport counts the events of one limiter.
 type LimiterReport struct {
 	Hits       int64 `json:"hits"`       // refusals, none of which failed an item by itself
-	Cuts       int64 `json:"cuts"`       // times that its law lowered the window, also on the hits of a node inside
-	Recoveries int64 `json:"recoveries"` // times that it raised it
+	Cuts       int64 `json:"cuts"`       // decreases, also after refusals of an inner node
+	Recoveries int64 `json:"recoveries"` // increases
 	Closed     bool  `json:"closed"`     // the quota was used up
 }

@@ -176,7 +176,7 @@ func TestTheFirstRunFreezesTheFlow(t *testing.T) {
 	for range 2 {
 		names, _, err := follow(t, f)
 		require.Equal(t, []string{"Then", "On", "End", "WithMaxSteps"}, fields(err))
-		require.ErrorContains(t, err, `flow "f": Then: it came after the first run`)
+		require.ErrorContains(t, err, `flow "f": Then: it was set after the first run`)
 		require.Empty(t, names)
 	}
 }

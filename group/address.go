@@ -32,7 +32,7 @@ func parsePath(address string) (path string, err error) {
 	case strings.ContainsRune(path, 0) || path[0] == '@':
 		problems.Addf("address", "%q is not the path of a file: only those belong to a user", path)
 	case len(path) > mostPath:
-		problems.Addf("address", "the path has %d bytes, and that of a socket at most %d: use a shorter one", len(path), mostPath)
+		problems.Addf("address", "the path has %d bytes, but that of a socket may have at most %d: use a shorter one", len(path), mostPath)
 	}
 	if err := problems.Err(); err != nil {
 		return "", err

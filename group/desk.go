@@ -64,12 +64,12 @@ func (d *desk) fullError() error {
 	defer d.mu.Unlock()
 	most := &d.session.leader.most
 	if held := d.session.held.Load(); held >= most.held {
-		return fmt.Errorf("group: this process has %d calls in flight: the most is %d", held, most.held)
+		return fmt.Errorf("group: this process has %d calls in flight: the maximum is %d", held, most.held)
 	}
 	if len(d.waiting) < most.waiting && len(d.calls) < most.inFlight {
 		return nil
 	}
-	return fmt.Errorf("group: key %q: this process has %d calls in flight and %d waiting: the most is %d and %d",
+	return fmt.Errorf("group: key %q: this process has %d calls in flight and %d waiting: the maximum is %d and %d",
 		d.key.name, len(d.calls), len(d.waiting), most.inFlight, most.waiting)
 }
 
@@ -212,7 +212,7 @@ func (d *desk) take(id int64, over bool) held {
 
 func (d *desk) meters(f *frame) {
 	if h := d.take(f.id, false); h.call != nil {
-		h.call.Heard(f.feedback.Meters)
+		h.call.ApplyMeters(f.feedback.Meters)
 	}
 }
 

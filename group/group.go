@@ -158,9 +158,9 @@ func (g *Group) Guard(p guard.Policy) (*guard.Guard, error) {
 	case g.ctx.Err() != nil:
 		return nil, ErrClosed
 	case slices.ContainsFunc(g.seats, func(o *seat) bool { return o.policy.Name == p.Name }):
-		problems.Addf("Name", "this process has a guard of that name in the group: share it")
+		problems.Addf("Name", "this process already has a guard of that name in the group: share it")
 	case len(g.seats) >= mostKeys:
-		problems.Addf("Name", "the group has %d guards: the most is %d", len(g.seats), mostKeys)
+		problems.Addf("Name", "the group has %d guards: the maximum is %d", len(g.seats), mostKeys)
 	}
 	if err := problems.Err(); err != nil {
 		return nil, err
@@ -172,7 +172,7 @@ func (g *Group) Guard(p guard.Policy) (*guard.Guard, error) {
 	return made, nil
 }
 
-// Stats returns where this process stands.
+// Stats returns the state of this process.
 func (g *Group) Stats() Stats { return *g.standing.Load() }
 
 // Close leaves the group. If this process was the leader, another member takes over.
@@ -305,7 +305,7 @@ func (g *Group) learned(l *link) {
 		for _, seat := range g.seats {
 			s.Members = max(s.Members, int(seat.members.Load()))
 			if seat.other.Load() {
-				s.Reason = fmt.Sprintf("guard %q has another policy than that of the first member, which counts", seat.policy.Name)
+				s.Reason = fmt.Sprintf("guard %q has another policy than that of the first member, which applies", seat.policy.Name)
 			}
 		}
 	})

@@ -19,7 +19,7 @@ import (
 
 // HandlerConfig configures a Handler.
 type HandlerConfig struct {
-	// Election elects one of several replicas. Nil: this is the only one, and leads.
+	// Election elects one of several replicas. Nil means that this is the only one, and leads.
 	Election Election
 	// URL is where members reach this replica, such as https://replica-1:8790/v1/group. Other replicas send
 	// members there. If it is empty, members ask all replicas of their address.
@@ -27,17 +27,12 @@ type HandlerConfig struct {
 }
 
 // Handler admits the calls of processes on many hosts, which Join it by its URL. With an Election, one of
-// several replicas is the leader, and the others send members status 503 and the URL of the leader.
-// docs/sharing.md says what happens when a replica fails.
+// several replicas is the leader, and the others answer members with status 503 and the URL of the leader.
+// docs/sharing.md describes its bounds and what happens when a replica fails.
 //
-// A leader that cannot renew its lease, or that was stopped, admits no call after 2.5 seconds; another process
-// can take over after 3.
-//
-// The handler does not authenticate members. A member can learn the names of keys, close keys and use up limits, so
-// authenticate requests before they reach the handler. A member has at most 1,024 keys and 131,072 calls in flight, and
-// a service 1,024 members and 16,384 keys; a key that was not used for 24 hours is forgotten. The slots of a member are
-// free three seconds after it has vanished. Connections are HTTP/1.1 with Upgrade; http.Server does not end them with
-// Shutdown, but Close does.
+// The handler does not authenticate members. A member can learn the names of keys, close keys and use up
+// limits, so authenticate requests before they reach the handler. Connections are HTTP/1.1 with Upgrade;
+// http.Server does not end them with Shutdown, but Close does.
 //
 // It is safe for concurrent use.
 type Handler struct {
@@ -70,7 +65,7 @@ func NewHandler(c HandlerConfig) (*Handler, error) {
 		}
 	}
 	if len(c.URL) > mostText {
-		problems.Addf("URL", "it has %d bytes: the most is %d", len(c.URL), mostText)
+		problems.Addf("URL", "it has %d bytes: the maximum is %d", len(c.URL), mostText)
 	}
 	if err := problems.Err(); err != nil {
 		return nil, err
@@ -99,7 +94,7 @@ func newServiceLeader(saved map[string]kept) *leader {
 	return l.begin()
 }
 
-// Stats returns where this replica stands. Members are its connections.
+// Stats returns the state of this replica. Members are its connections.
 func (h *Handler) Stats() Stats {
 	s := h.standing.Load()
 	stats := s.Stats
@@ -195,7 +190,7 @@ func (h *Handler) lead(a *lease, asked time.Time) {
 	}
 }
 
-// ServeHTTP has a member use the group, for as long as it is connected.
+// ServeHTTP serves one member for as long as it is connected.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := h.standing.Load()
 	switch {

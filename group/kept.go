@@ -93,10 +93,10 @@ func recalled(text []byte, now time.Time) (keys map[string]kept, err error) {
 	}
 	var last keeping
 	if err := json.Unmarshal(text, &last); err != nil {
-		return keys, fmt.Errorf("group: what the last leader has kept is damaged: %w", err)
+		return keys, fmt.Errorf("group: the state stored by the last leader is damaged: %w", err)
 	}
 	if last.Version != version {
-		return keys, fmt.Errorf("group: what the last leader has kept is of version %d, and this process uses version %d", last.Version, version)
+		return keys, fmt.Errorf("group: the state stored by the last leader has version %d, and this process uses version %d", last.Version, version)
 	}
 	past := min(max(0, now.Sub(last.At)), longestCall)
 	for _, k := range last.Keys[:min(len(last.Keys), mostKeys)] {

@@ -516,7 +516,7 @@ func TestADeclaredQuotaIsShared(t *testing.T) {
 	require.NoError(t, err)
 	var declared [throttle.Units]adaptive.Meter
 	declared[throttle.Requests] = adaptive.Meter{Known: true, Limit: 100, Remaining: 0, Reset: time.Hour}
-	assert.True(t, call.Heard(declared))
+	assert.True(t, call.ApplyMeters(declared))
 	soon(t, func() bool { return errors.Is(b.Try(t.Context(), throttle.Cost{}, nothing), throttle.ErrLimited) })
 	_, err = call.End(adaptive.Feedback{Verdict: adaptive.OK})
 	require.NoError(t, err)

@@ -27,8 +27,8 @@ const (
 )
 
 var (
-	errSilent = errors.New("group: no sign of life")
-	errUnread = errors.New("group: the other side does not read")
+	errSilent = errors.New("group: the connection timed out")
+	errUnread = errors.New("group: the peer does not read")
 )
 
 // link is one end of a connection: what is sent is written by a goroutine of its

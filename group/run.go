@@ -16,7 +16,7 @@ const grace = 250 * time.Millisecond
 const soonest = 10 * time.Millisecond
 
 // errLed means that another process leads, or did a moment ago.
-var errLed = errors.New("group: another process leads, and does not answer yet")
+var errLed = errors.New("group: another process leads but does not answer yet")
 
 // site is where the members of a group find what admits their calls.
 type site interface {

@@ -35,7 +35,7 @@ func parseService(address string) (*service, error) {
 	text, options, _ := strings.Cut(address, "?")
 	all := strings.Split(text, ",")
 	if len(all) > mostReplicas {
-		problems.Addf("address", "it has %d replicas: the most is %d", len(all), mostReplicas)
+		problems.Addf("address", "it has %d replicas: the maximum is %d", len(all), mostReplicas)
 		return nil, problems.Err()
 	}
 	for i, one := range all {
@@ -91,7 +91,7 @@ func replica(text string) (u *url.URL, problem string) {
 func (s *service) options(text string, config *tls.Config, to *invalid.Problems) {
 	values, err := url.ParseQuery(text)
 	if err != nil {
-		to.Addf("address", "its options are not understood: %s", serviceForms)
+		to.Addf("address", "its options are not valid: %s", serviceForms)
 		return
 	}
 	one := func(name string) (value string) {

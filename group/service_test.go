@@ -414,7 +414,7 @@ func TestServiceAddresses(t *testing.T) {
 		"https://host?token-file=" + dir:                  "is not a file",
 		"https://host?token-file=" + dir + "/none":        "token-file: stat",
 		"https://host" + strings.Repeat(",https://h", 16): "17 replicas",
-		"https://host?%zz":                                "its options are not understood",
+		"https://host?%zz":                                "its options are not valid",
 	} {
 		_, err := Join(t.Context(), address)
 		assert.ErrorContains(t, err, "group: Join: address: ", address)
@@ -439,7 +439,7 @@ func TestHandlersAreValidated(t *testing.T) {
 	require.ErrorContains(t, err, "group: NewHandler: Election: it holds a nil pointer")
 	assert.NotContains(t, err.Error(), "hunter2")
 	_, err = NewHandler(HandlerConfig{URL: "https://host/" + strings.Repeat("x", 600)})
-	require.ErrorContains(t, err, "the most is 512")
+	require.ErrorContains(t, err, "the maximum is 512")
 	h, err := NewHandler(HandlerConfig{})
 	require.NoError(t, err)
 	assert.Equal(t, Leading, h.Stats().Role)

@@ -39,9 +39,9 @@ func specOf(p *guard.Policy, to *invalid.Problems) (s spec) {
 	}
 	switch {
 	case p.Name == "":
-		to.Addf("Name", "it is empty: it is what the processes of the group call the limit")
+		to.Addf("Name", "it is empty: it identifies the limit for the processes of the group")
 	case len(p.Name) > mostName:
-		to.Addf("Name", "it has %d bytes: the most is %d", len(p.Name), mostName)
+		to.Addf("Name", "it has %d bytes: the maximum is %d", len(p.Name), mostName)
 	}
 	if p.Store != nil {
 		to.Addf("Store", "the group shares the limits itself: leave one of the two out")

@@ -51,31 +51,31 @@ func TestEndOfACallWithAUsedUpQuota(t *testing.T) {
 }
 
 // The quota in a header holds for other calls while the call goes on.
-func TestHeard(t *testing.T) {
+func TestApplyMeters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var meters [throttle.Units]adaptive.Meter
 		meters[throttle.Requests] = adaptive.Meter{Known: true, Limit: 10, Remaining: 0, Reset: 10 * time.Second}
 		l := made(t, guard.Policy{Law: adaptive.Measured{}})
 		long := l.Begin(throttle.Cost{})
-		assert.False(t, long.Heard(meters), "nothing is in progress")
+		assert.False(t, long.ApplyMeters(meters), "nothing is in progress")
 		ctx, err := long.Admit(t.Context())
 		require.NoError(t, err)
-		require.True(t, long.Heard(meters))
+		require.True(t, long.ApplyMeters(meters))
 		began := time.Now()
 		other := l.Begin(throttle.Cost{})
 		_, err = other.Admit(t.Context())
 		require.NoError(t, err)
 		assert.GreaterOrEqual(t, time.Since(began), 500*time.Millisecond)
 		assert.NoError(t, do(ctx, l, ok(0)), "takes the permit over")
-		assert.False(t, long.Heard(meters), "the permit is gone")
+		assert.False(t, long.ApplyMeters(meters), "the permit is gone")
 		_, _ = long.End(adaptive.Feedback{Verdict: adaptive.OK})
 		_, _ = other.End(adaptive.Feedback{Verdict: adaptive.OK})
-		assert.False(t, other.Heard(meters), "it is over")
+		assert.False(t, other.ApplyMeters(meters), "it is over")
 
 		deaf := made(t, guard.Policy{Law: adaptive.AIMD{}}).Begin(throttle.Cost{})
 		_, err = deaf.Admit(t.Context())
 		require.NoError(t, err)
-		assert.False(t, deaf.Heard(meters), "the law does not listen")
+		assert.False(t, deaf.ApplyMeters(meters), "the law does not listen")
 		_, _ = deaf.End(adaptive.Feedback{Verdict: adaptive.OK})
 	})
 }

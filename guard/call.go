@@ -16,19 +16,15 @@ import (
 // Call is Do in two steps, for calls that do not end when a function returns:
 //
 //	call := g.Begin(cost)
-//	for {
-//		attempt, err := call.Admit(ctx)
-//		if err != nil {
+//	for again := true; again; {
+//		if attempt, err = call.Admit(ctx); err != nil {
 //			return err
 //		}
-//		again, err := call.End(send(attempt)) // or later, from another goroutine
-//		if !again {
-//			return err
-//		}
+//		again, err = call.End(send(attempt)) // or later, from another goroutine
 //	}
 //
-// Admit must not be called concurrently. Of several calls of End the first
-// counts.
+// Admit must not be called concurrently. If End is called several times, the
+// first call counts.
 type Call struct {
 	guard  *Guard
 	cost   throttle.Cost
@@ -135,10 +131,10 @@ func (c *Call) End(f adaptive.Feedback) (again bool, err error) {
 	return c.conclude(k, &f)
 }
 
-// Heard applies the quota that a response declares before the call ends, such
+// ApplyMeters applies the quota that a response declares before the call ends, such
 // as that of a long stream. If it returns true, leave Meters out of the
 // Feedback of End.
-func (c *Call) Heard(meters [throttle.Units]adaptive.Meter) (heard bool) {
+func (c *Call) ApplyMeters(meters [throttle.Units]adaptive.Meter) (applied bool) {
 	k := c.live.Load()
 	if k == nil {
 		return false
@@ -152,9 +148,9 @@ func (c *Call) Heard(meters [throttle.Units]adaptive.Meter) (heard bool) {
 	}
 	l.update(func(now time.Time) {
 		sent, live := l.engine.Sent(p.permit)
-		heard = live && l.governor.knows(&sent) && l.governor.meters(now, sent, meters)
+		applied = live && l.governor.knows(&sent) && l.governor.meters(now, sent, meters)
 	})
-	return heard
+	return applied
 }
 
 //nolint:gochecknoinits // the doors reach it through package inflight

@@ -560,7 +560,7 @@ func TestAClosingIsOneEvent(t *testing.T) {
 }
 
 func TestADoubtIsAnEventAndInWhy(t *testing.T) {
-	const doubts = "(a long wait that the provider asks for is not believed)"
+	const doubts = "(long waits that the provider asks for are not trusted)"
 	synctest.Test(t, func(t *testing.T) {
 		var seen []string
 		l := made(t, guard.Policy{Law: adaptive.AIMD{}, Observer: keyEvents(&seen)})
@@ -571,12 +571,12 @@ func TestADoubtIsAnEventAndInWhy(t *testing.T) {
 		require.NoError(t, do(t.Context(), l, ok(time.Second)))
 		assert.Contains(t, l.Stats().Why, ", 0 waiting "+doubts+": nothing holds it back")
 		require.Len(t, seen, 3)
-		assert.Equal(t, "limiter.verdict: a call got through during a long wait that the provider had asked for: such a wait is not believed again", seen[1])
+		assert.Equal(t, "limiter.verdict: a call got through during a long wait that the provider had asked for: such a wait is no longer trusted", seen[1])
 		assert.Equal(t, "limiter.reopened: a call found it open", seen[2])
 		answers(t, l, century) // refused until it is believed
 		assert.NotContains(t, l.Stats().Why, doubts)
 		require.Len(t, seen, 5)
-		assert.Equal(t, "limiter.verdict: no call gets through: a long wait that the provider asks for is believed again", seen[3])
+		assert.Equal(t, "limiter.verdict: no call gets through: long waits that the provider asks for are trusted again", seen[3])
 		assert.Contains(t, seen[4], "limiter.closed: the provider asks to wait for 876000h")
 	})
 }

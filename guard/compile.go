@@ -46,7 +46,7 @@ func (p *Policy) compile(to *invalid.Problems) *compiled {
 // profile looks up the preset.
 func (p *Policy) profile(to *invalid.Problems) presets.Profile {
 	if !(p.Share >= 0 && p.Share <= 1) { // NaN is neither
-		to.Addf("Share", "%g is not a part of what the provider allows: use a number in (0, 1], or 0 for all of it", p.Share)
+		to.Addf("Share", "%g is not a fraction of the provider's limit: use a number in (0, 1], or 0 for all of it", p.Share)
 	}
 	if p.Preset == "" {
 		return presets.Profile{}
@@ -138,7 +138,7 @@ func (c *compiled) usePart(to *invalid.Problems) {
 			Part(share float64) adaptive.Law
 		}](c.law).Part(p.Share)
 	case p.Preset == "":
-		to.Addf("Share", "%g of what? Only adaptive.Measured finds its part: name a Preset, or write smaller Limits", p.Share)
+		to.Addf("Share", "%g of an unknown limit: only adaptive.Measured can find its share; set a Preset, or smaller Limits", p.Share)
 	}
 }
 

@@ -1,6 +1,6 @@
-// Package guard makes guarded calls. A Guard sits between your code and a provider: it waits for the limits, retries what may
-// be retried, and learns from every answer. A Policy says what you know about the provider; with the zero Policy the guard
-// finds the limits itself.
+// Package guard makes guarded calls. A Guard sits between your code and a provider: it waits for the limits, retries
+// what may be retried, and learns from every answer. A Policy describes what you know about the provider; with the zero
+// Policy the guard finds the limits itself.
 //
 //	openai, err := guard.New(guard.Policy{Preset: presets.OpenAITier1})
 //	...

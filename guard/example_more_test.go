@@ -101,7 +101,7 @@ func ExamplePolicy_propagate() {
 }
 
 // What a header says is left is old when a long answer ends.
-func ExampleCall_Heard() {
+func ExampleCall_ApplyMeters() {
 	api, err := guard.New(guard.Policy{Law: adaptive.Measured{}})
 	if err != nil {
 		panic(err)
@@ -112,7 +112,7 @@ func ExampleCall_Heard() {
 	}
 	var meters [throttle.Units]adaptive.Meter
 	meters[throttle.Requests] = adaptive.Meter{Known: true, Limit: 500, Remaining: 499, Reset: 120 * time.Millisecond}
-	fmt.Println(call.Heard(meters))
+	fmt.Println(call.ApplyMeters(meters))
 	_, err = call.End(adaptive.Feedback{Verdict: adaptive.OK}) // when the answer has been read
 	fmt.Println(err)
 	// Output:

@@ -16,8 +16,8 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Guard makes calls under a Policy. It holds what calls to a provider share:
-// limits, what was learned, the breaker. Safe for concurrent use.
+// Guard makes calls under a Policy. It holds the state that calls to a provider
+// share: limits, the learned state, the breaker. Safe for concurrent use.
 type Guard struct {
 	name     string
 	layers   []*Guard // those that have limits: itself first, then those of Within, each once

@@ -163,7 +163,7 @@ func provoke(t *testing.T, g *guard.Guard) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		_, err := call.Admit(ctx)
 		if err == nil {
-			call.Heard([throttle.Units]adaptive.Meter{})
+			call.ApplyMeters([throttle.Units]adaptive.Meter{})
 			_, _ = call.End(f)
 		}
 		cancel()

@@ -30,7 +30,7 @@ func TestWhatCannotBeAShare(t *testing.T) {
 			var field *fault.FieldError
 			require.ErrorAs(t, err, &field)
 			assert.Equal(t, "Share", field.Field)
-			assert.Regexp(t, `use a number in \(0, 1\]|name a Preset`, field.Problem)
+			assert.Regexp(t, `use a number in \(0, 1\]|set a Preset`, field.Problem)
 			assert.Len(t, err.(interface{ Unwrap() []error }).Unwrap(), 1, "one problem is told once")
 		})
 	}

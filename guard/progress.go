@@ -11,12 +11,13 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Progress is what a call remembers between two attempts, as JSON if need be, so that another process
-// can make the next one. The zero Progress is that of a call without attempts.
+// Progress is the state of a call between two attempts. It can be encoded as
+// JSON, so that another process can make the next attempt. The zero Progress is
+// that of a new call.
 type Progress struct {
 	// Attempts counts those made so far, without repetitions after a rate-limit response.
 	Attempts int `json:"attempts,omitempty"`
-	// Failures counts what Policy.Retry has been asked about.
+	// Failures counts the failures that Policy.Retry has been asked about.
 	Failures int `json:"failures,omitempty"`
 	// Since is when the waiting began that MaxWait bounds, if the last attempt was rejected for rate.
 	Since time.Time `json:"since,omitzero"`

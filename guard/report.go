@@ -45,10 +45,10 @@ func (g *Guard) emitNews(ctx context.Context, r *result, f *adaptive.Feedback) {
 	e := event.Event{Time: r.now, Kind: event.LimiterVerdict}
 	switch n := &r.news; {
 	case n.Doubts:
-		e.Reason = "a call got through during a long wait that the provider had asked for: such a wait is not believed again"
+		e.Reason = "a call got through during a long wait that the provider had asked for: such a wait is no longer trusted"
 		g.emit(ctx, e)
 	case n.Believes:
-		e.Reason = "no call gets through: a long wait that the provider asks for is believed again"
+		e.Reason = "no call gets through: long waits that the provider asks for are trusted again"
 		g.emit(ctx, e)
 	}
 	switch e.Kind = event.LimiterClosed; {

@@ -141,18 +141,18 @@ func TestResetOpensAClosedKey(t *testing.T) {
 	}{
 		"by a used-up quota": {func(l *guard.Guard) {
 			l.Learn(time.Now(), of(adaptive.Terminal))
-		}, []string{"limiter.reopened: what was learned was reset"}},
+		}, []string{"limiter.reopened: the learned state was reset"}},
 		"when a look is due": {func(l *guard.Guard) {
 			l.Learn(time.Now(), of(adaptive.Terminal))
 			time.Sleep(time.Hour)
-		}, []string{"limiter.reopened: what was learned was reset"}},
+		}, []string{"limiter.reopened: the learned state was reset"}},
 		"by silence": {func(l *guard.Guard) {
 			for range 16 {
 				l.Learn(time.Now(), hitAfter(time.Minute))
 				time.Sleep(time.Minute)
 			}
 			l.Learn(time.Now(), of(adaptive.Hit))
-		}, []string{"limiter.reopened: what was learned was reset"}},
+		}, []string{"limiter.reopened: the learned state was reset"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -190,7 +190,7 @@ func TestResetKeepsTheLooks(t *testing.T) {
 		wg.Wait()
 		assert.Contains(t, seen, "limiter.reopened: a call found it open")
 		require.NoError(t, l.Reset())
-		assert.NotContains(t, l.Stats().Why, "not believed")
+		assert.NotContains(t, l.Stats().Why, "not trusted")
 	})
 }
 

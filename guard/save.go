@@ -74,7 +74,7 @@ func (g *Guard) Reset() error {
 	}
 	if reopened { // the observer may change or save the guard: no lock is held
 		emit.Send(g.observer, event.Event{
-			Time: g.clock.Now(), Kind: event.LimiterReopened, Source: g.name, Index: event.NoIndex, Reason: "what was learned was reset",
+			Time: g.clock.Now(), Kind: event.LimiterReopened, Source: g.name, Index: event.NoIndex, Reason: "the learned state was reset",
 		})
 	}
 	return err

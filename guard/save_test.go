@@ -28,7 +28,7 @@ func TestWhatWasLearnedIsSavedAndRestored(t *testing.T) {
 
 		var wrong *adaptive.SavedError
 		require.ErrorAs(t, second.Restore([]byte(`{"law":"aimd","window":9}`)), &wrong)
-		assert.ErrorContains(t, wrong, `adaptive: nothing that the law measured has saved: it is of the law "aimd"`)
+		assert.ErrorContains(t, wrong, `adaptive: the controller measured cannot restore this state: it was saved by the controller "aimd"`)
 		require.ErrorAs(t, second.Restore([]byte(`not JSON`)), &wrong)
 		assert.Equal(t, first.Stats().View.Pace, second.Stats().View.Pace, "a failed Restore changes nothing")
 	})
@@ -40,7 +40,7 @@ func TestWhatAnotherVersionSavedIsNotRestored(t *testing.T) {
 	for _, version := range []string{`"version":2`, `"version":-1`, `"in_flight":3`} {
 		err := l.Restore([]byte(`{"law":"measured",` + version + `}`))
 		require.ErrorAs(t, err, new(*adaptive.SavedError), version)
-		assert.ErrorContains(t, err, "of version", version)
+		assert.ErrorContains(t, err, "has version", version)
 	}
 	assert.NoError(t, l.Restore([]byte(`{"law":"measured","version":1}`)))
 }

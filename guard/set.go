@@ -63,7 +63,7 @@ func (g *Guard) fixed(p Policy, old *Policy, to *invalid.Problems) Policy {
 		to.Addf("Within", "it cannot change: leave it empty, or make another guard")
 	}
 	if g.governor == nil && (p.Law != nil || p.Preset != "" || p.Dialect != nil || p.Detector != nil) {
-		to.Addf("Law", "the guard was made to leave learning to %q, and cannot begin to learn: make another guard", g.learner.Name())
+		to.Addf("Law", "the guard was created to leave learning to %q and cannot learn itself: create another guard", g.learner.Name())
 	}
 	if g.remote != nil {
 		if other(p.Law, old.Law) {

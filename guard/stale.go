@@ -55,6 +55,6 @@ func (g *Guard) emitStale(ctx context.Context) {
 	}
 	g.emit(ctx, event.Event{
 		Time: now, Kind: event.LimiterStalePreset, Key: string(p.ID),
-		Reason: "the preset is of " + p.Date() + ": compare it with what the provider says now (" + p.Source.URL + ")",
+		Reason: "the preset is of " + p.Date() + ": compare it with the provider's current limits (" + p.Source.URL + ")",
 	})
 }

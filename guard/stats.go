@@ -65,7 +65,7 @@ func (g *Guard) explain(s *Stats) string {
 	now := g.clock.Now()
 	look, doubts := g.nextLook(now)
 	if doubts {
-		doing += " (a long wait that the provider asks for is not believed)"
+		doing += " (long waits that the provider asks for are not trusted)"
 	}
 	if s.Degraded != nil {
 		doing += " (without the store: " + s.Degraded.Error() + ")"

@@ -64,7 +64,7 @@ func (c *Client) FollowAudited(req *http.Request, f Follow) (*http.Response, []H
 func (c *Client) checkFollow(req *http.Request, f Follow) error {
 	problems := invalid.Problems{Owner: "httpclient"}
 	if c.gate == nil {
-		problems.Addf("Gate", "nil; FollowAudited needs one: &Gate{} allows https to public hosts")
+		problems.Addf("Gate", "is nil, but FollowAudited needs it: &Gate{} allows https to public hosts")
 	}
 	if f.MaxHops < 0 {
 		problems.Addf("Follow.MaxHops", "%d; want at least 1, or 0 for %d", f.MaxHops, defaultMaxHops)

@@ -48,7 +48,7 @@ func (g Gate) validate(problems *invalid.Problems) {
 		}
 	}
 	if slices.Contains(g.Ports, 0) {
-		problems.Addf("Gate.Ports", "0 is no port; want 1 to 65535")
+		problems.Addf("Gate.Ports", "0 is not a port; want 1 to 65535")
 	}
 	for _, list := range []struct {
 		field string
@@ -56,7 +56,7 @@ func (g Gate) validate(problems *invalid.Problems) {
 	}{{"Gate.Allow", g.Allow}, {"Gate.Deny", g.Deny}} {
 		for _, host := range list.hosts {
 			if !validPattern(host) {
-				problems.Addf(list.field, "%q; want a host in lower case without port, in ASCII, or .example.com for what is below it", host)
+				problems.Addf(list.field, "%q; want a host in lower case without port, in ASCII, or .example.com for its subdomains", host)
 			}
 		}
 	}
@@ -79,7 +79,7 @@ func (g Gate) validateAllow(problems *invalid.Problems) {
 		ip, err := netip.ParseAddr(host)
 		switch {
 		case matches(g.Deny, host):
-			problems.Addf("Gate.Allow", "%q is in Gate.Deny too, which wins; leave it out of one of them", host)
+			problems.Addf("Gate.Allow", "%q is also in Gate.Deny, which takes precedence; leave it out of one of them", host)
 		case err == nil && validPattern(host) && guard.SafeAddr(ip) != nil:
 			problems.Addf("Gate.Allow", "%q is %s", host, notPublic)
 		}

@@ -33,7 +33,7 @@ func (c Config) proxy(req *http.Request) (*url.URL, error) {
 func (c Config) validateProxy(host string, problems *invalid.Problems) {
 	field, proxy := "Proxies["+host+"]", c.Proxies[host]
 	if strings.HasPrefix(host, ".") || !validPattern(host) {
-		problems.Addf(field, "the key is not a host name; want one in lower case and in ASCII (xn--...), without port, pattern or a dot at its end")
+		problems.Addf(field, "the key is not a host name; want one in lower case and in ASCII (xn--...), without port, pattern or trailing dot")
 	}
 	if proxy == nil {
 		problems.Addf(field, "nil; leave the host out if it has no proxy")

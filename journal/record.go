@@ -64,7 +64,7 @@ type Record struct {
 // Progress is how far a Part has come.
 type Progress struct {
 	Pending, Done, Failed int64
-	Mark                  string        // the last one given to Finish: how far the output was written
+	Mark                  string        // the last one passed to Finish: how far the output was written
 	Behind                int64         // Done and Failed records that are not in that output
 	RenewWithin           time.Duration // how long the claim lasts without a Renew; 0: until Release
 }
@@ -111,6 +111,6 @@ func checkName(problems *invalid.Problems, field, name string) {
 	case len(name) > maxName:
 		problems.Addf(field, "%d bytes; at most %d can be kept, so hash what is longer", len(name), maxName)
 	case !utf8.ValidString(name) || strings.ContainsRune(name, 0):
-		problems.Addf(field, "%q is no text in UTF-8 without NUL; hash it, or encode it as hex", name[:min(len(name), 32)])
+		problems.Addf(field, "%q is not UTF-8 text without NUL; hash it, or encode it as hex", name[:min(len(name), 32)])
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Retainer is a Journal that can forget.
+// Retainer is a Journal that can list and delete runs.
 type Retainer interface {
 	// Runs yields every run, by name.
 	Runs(ctx context.Context) iter.Seq2[Run, error]

@@ -407,7 +407,7 @@ func TestSomebodyElseWasFaster(t *testing.T) {
 			"",
 		},
 		"with another type":  {journal.Record{State: journal.Done, Value: []byte(`"x"`)}, node.Result[int, int]{}, "cannot unmarshal"},
-		"and forgot the run": {journal.Record{}, node.Result[int, int]{}, "was the run forgotten while it went on?"},
+		"and forgot the run": {journal.Record{}, node.Result[int, int]{}, "was the run forgotten while it was running?"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := journal.NewMemory()

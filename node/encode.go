@@ -51,7 +51,7 @@ func (s *shape) encodeResult(v any) (text []byte, err error) {
 	}
 	again, err := json.Marshal(back)
 	if err == nil && !bytes.Equal(again, text) {
-		err = fmt.Errorf("it comes back different: %s, then %s", excerpt(text, again), excerpt(again, text))
+		err = fmt.Errorf("it changes in a round trip through JSON: %s, then %s", excerpt(text, again), excerpt(again, text))
 	}
 	return text, err
 }

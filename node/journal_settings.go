@@ -14,7 +14,7 @@ import (
 func (b *Batch[S, In, Out]) WithJournal(j journal.Journal) *Batch[S, In, Out] {
 	b.setup.Change("WithJournal", func() {
 		if invalid.Nil(j) {
-			b.setup.Addf("WithJournal", "the journal is nil: leave the setting out, or look at the error of what opens it")
+			b.setup.Addf("WithJournal", "the journal is nil: leave the setting out, or check the error of the function that opens it")
 			return
 		}
 		b.journal, b.items, b.results = j, shapeOf[In](), shapeOf[Out]()
@@ -64,13 +64,13 @@ func (b *Batch[S, In, Out]) checkJournal(p *invalid.Problems) {
 		return
 	}
 	if b.retryFailed {
-		p.Addf("RetryFailed", "it needs WithJournal, which knows what has failed")
+		p.Addf("RetryFailed", "it needs WithJournal, which records failures")
 	}
 	if b.dedup {
-		p.Addf("Dedup", "it needs WithJournal, which has the results")
+		p.Addf("Dedup", "it needs WithJournal, which stores the results")
 	}
 	if b.version != "" {
-		p.Addf("WithVersion", "it needs WithJournal: nothing else is kept")
+		p.Addf("WithVersion", "it needs WithJournal, the only record of earlier runs")
 	}
 }
 

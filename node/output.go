@@ -46,11 +46,11 @@ func (o *output[In, Out]) wants(e *entry) bool {
 }
 
 var (
-	errTwoRuns = errors.New("another run of the batch is writing to it: one after the other, or give each a batch and a sink of its own")
-	errInner   = errors.New("the batch runs inside the items of another, and each of them would begin the output anew: " +
+	errTwoRuns = errors.New("another run of the batch is writing to it: run them one after the other, or give each its own batch and sink")
+	errInner   = errors.New("the batch runs inside the items of another, and each of them would start the output over: " +
 		"give the sink to the batch around it, or use SinkFunc")
 	errNoBegin = errors.New("it cannot begin anew")
-	errChanged = errors.New("what the run before has written is not there any more, and without a journal it cannot be written again")
+	errChanged = errors.New("the output of the previous run is gone, and without a journal it cannot be written again")
 )
 
 // prepare has the output continue where its mark is. If it cannot, it begins

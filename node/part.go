@@ -29,7 +29,7 @@ func (c codec[T]) decode(data []byte) (v T, err error) {
 // check reports what is not in the JSON of the type.
 func (c codec[T]) check(p *invalid.Problems, what string) {
 	if c.lost != "" {
-		p.Addf(what, "it travels as JSON, which leaves out %s: export it, tag it `json:\"-\"` if it may be lost, "+
+		p.Addf(what, "it is sent as JSON, which leaves out %s: export it, tag it `json:\"-\"` if it may be lost, "+
 			"or give its type MarshalJSON and UnmarshalJSON", c.lost)
 	}
 }

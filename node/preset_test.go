@@ -160,7 +160,7 @@ func TestAStalePresetIsToldOnce(t *testing.T) {
 		assert.Empty(t, stale(), "it is of the year 2000")
 		time.Sleep(time.Until(p.AsOf.Add(366 * 24 * time.Hour)))
 		run(t.Context())
-		assert.Empty(t, stale(), "nobody listens, so it is not said yet")
+		assert.Empty(t, stale(), "without an observer there is no event yet")
 		now := time.Now()
 		run(ctx)
 		_, err := node.Do("s", func(context.Context, *state) error { return nil }).With(guard.Policy{Preset: p.ID}).Run(ctx, &state{})

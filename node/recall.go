@@ -38,7 +38,7 @@ func (r *run[S, In, Out]) recall(t *task[In, Out]) (done bool, err error) {
 	switch was.State {
 	case journal.Done:
 		if err := decode(was.Value, &t.res.Out); err != nil {
-			return true, r.journalFailed("decode", fmt.Errorf("what is recorded of %q is no %T: "+
+			return true, r.journalFailed("decode", fmt.Errorf("the recorded result of %q is not a %T: "+
 				"give WithVersion when the type changes: %w", t.entry.content, t.res.Out, err))
 		}
 		t.entry.recorded = true
@@ -149,7 +149,7 @@ func (t *task[In, Out]) take(known journal.Record) error {
 		t.res.Out, t.res.State = none, Failed
 		t.res.Err = &RecordedError{Text: known.Err, Attempts: known.Attempts}
 	default:
-		return fmt.Errorf("the record of %q is gone: was the run forgotten while it went on?", known.Key.Content)
+		return fmt.Errorf("the record of %q is gone: was the run forgotten while it was running?", known.Key.Content)
 	}
 	t.res.Attempts = known.Attempts
 	return nil

@@ -96,7 +96,7 @@ func (r *resume[In]) tellLeft(o event.Observer) {
 	if n := r.known.Left(); n > 0 {
 		e := event.New(time.Now(), event.JournalLeftover, r.name)
 		e.To = float64(n)
-		e.Reason = fmt.Sprintf("the journal has %d records of run %q, node %q, that no item was found for: "+
+		e.Reason = fmt.Sprintf("the journal has %d records of run %q, node %q, that match no item: "+
 			"the input has changed, or what WithKey returns", n, r.part.Run, r.part.Node)
 		emit.Send(o, e)
 	}

@@ -366,7 +366,7 @@ func TestTheInputHasChanged(t *testing.T) {
 				assert.Empty(t, told)
 				return
 			}
-			assert.Equal(t, []string{fmt.Sprintf(`b: the journal has %d records of run "default", node "b", that no item was found for: `+
+			assert.Equal(t, []string{fmt.Sprintf(`b: the journal has %d records of run "default", node "b", that match no item: `+
 				`the input has changed, or what WithKey returns`, tc.left)}, told)
 		})
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/headrace/headrace/internal/occurrence"
 )
 
-var errLeft = errors.New("node: the loop over the results was left")
+var errLeft = errors.New("node: the loop over the results was ended early")
 
 // outlet takes the results of a run. begin is called in the order of the
 // input, end in any order; both come from several goroutines.

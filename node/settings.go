@@ -56,7 +56,7 @@ func (s *settings) setFunc(setting string, isNil bool, change func()) {
 func (s *settings) setPolicy(setting string, change func(p *guard.Policy)) {
 	s.setup.Change(setting, func() {
 		if s.own.Load() != nil {
-			s.setup.Addf(setting, "the guard has been made by a call of Guard: move the setting before that")
+			s.setup.Addf(setting, "Guard has already created the guard: move the setting before that call")
 			return
 		}
 		change(&s.policy)

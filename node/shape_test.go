@@ -177,7 +177,7 @@ func TestAResultThatCannotBeKeptIsNoRefusal(t *testing.T) {
 			calls.add(i)
 			return lossy{" HTTP 429: rate limit exceeded, insufficient_quota"}, nil
 		}).WithJournal(j).All(t.Context(), []int{1})
-		require.ErrorContains(t, err, "it comes back different")
+		require.ErrorContains(t, err, "it changes in a round trip")
 		assert.Zero(t, outs[0])
 	}
 	assert.Equal(t, 1, calls.sum(), "it is recorded as failed")
@@ -196,7 +196,7 @@ func TestCodeOfATypeThatKeepsLess(t *testing.T) {
 		return err
 	}
 	require.NoError(t, give("text"))
-	require.ErrorContains(t, give(" text"), `it comes back different: "\" text\"", then "\"text\""`)
+	require.ErrorContains(t, give(" text"), `it changes in a round trip through JSON: "\" text\"", then "\"text\""`)
 	_, err := node.Map("m", func(context.Context, int) (oneWay, error) { return oneWay{"x"}, nil }).
 		WithJournal(journal.NewMemory()).All(t.Context(), []int{1})
 	require.ErrorContains(t, err, "it cannot be decoded again")

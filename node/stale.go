@@ -46,7 +46,7 @@ func (r *resume[In]) tellStale(o event.Observer) {
 	}
 	e := event.New(time.Now(), event.JournalStale, r.name)
 	e.To, e.Wait = float64(n), r.opened.Sub(oldest)
-	e.Reason = fmt.Sprintf("%d results of run %q, node %q, were resumed that are older than a day, the oldest of %s: "+
+	e.Reason = fmt.Sprintf("%d results of run %q, node %q, were resumed although they are older than a day, the oldest from %s: "+
 		"to have them made again, use another run name, or forget the run", n, r.part.Run, r.part.Node, oldest.Local().Format("2006-01-02 15:04"))
 	emit.Send(o, e)
 }

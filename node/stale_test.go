@@ -42,6 +42,6 @@ func TestARunThatResumesOldResultsSaysSo(t *testing.T) {
 		assert.Equal(t, "b", told[0].Source)
 		assert.Equal(t, 2.0, told[0].To)
 		assert.Equal(t, 24*time.Hour+30*time.Minute, told[0].Wait)
-		assert.Contains(t, told[0].Reason, `2 results of run "default", node "b", were resumed that are older than a day, the oldest of `)
+		assert.Contains(t, told[0].Reason, `2 results of run "default", node "b", were resumed although they are older than a day, the oldest from `)
 	})
 }

@@ -125,7 +125,7 @@ func TestProblemsHaveAPlaceAndARemedy(t *testing.T) {
 		{"reset", with(`"rpm"`, `"reset": "noon UTC", "rpm"`), `reset: "noon UTC" is not understood: write "midnight UTC"`},
 		{"reset of this machine", with(`"rpm"`, `"reset": "midnight Local", "rpm"`), `reset: "midnight Local" is not understood`},
 		{"zone", with(`"rpm"`, `"reset": "midnight Mars/Base", "rpm"`), `reset: the time zone "Mars/Base" is unknown`},
-		{"late", with("2026-11-20", "2026-11-21"), "as_of: 2026-11-21 is after the file was compiled, 2026-11-20"},
+		{"late", with("2026-11-20", "2026-11-21"), "as_of: 2026-11-21 is after the date of the file, 2026-11-20"},
 		{"dated", with(`"rpm"`, `"dated": "yes", "rpm"`), `dated: "yes" is not understood`},
 		{"empty text", with(`"rpm"`, `"notes": "", "rpm"`), "notes: it is empty: leave it out"},
 		{"row is no object", file("5"), "presets: line 4:3: row 1: it is not an object in braces"},

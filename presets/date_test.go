@@ -26,7 +26,7 @@ func TestADateThatHasNotComeIsWrong(t *testing.T) {
 	require.ErrorContains(t, parse("", "2999-01-01", now), "row 1 (a/b): as_of: 2999-01-01 has not come yet")
 	require.ErrorContains(t, parse(`"compiled": "2999-01-01", `, "2026", now), "compiled: 2999-01-01 has not come yet")
 	require.NoError(t, parse("", "2999-01-01", at("2000")), "a clock that is behind the table is a test's, or wrong")
-	require.ErrorContains(t, parse(`"compiled": "2026-05-01", `, "2026-05-02", at("2000")), "is after the file was compiled, 2026-05-01")
+	require.ErrorContains(t, parse(`"compiled": "2026-05-01", `, "2026-05-02", at("2000")), "is after the date of the file, 2026-05-01")
 
 	c := checker{latest: latest(now)}
 	c.profile(1, Profile{ID: "a/b", Kind: KindInfo, AsOf: at("2999-01-01")})

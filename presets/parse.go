@@ -6,21 +6,15 @@ import (
 	"time"
 )
 
-// Parse reads a table from JSON, in the form of facts.json:
+// Parse reads a table from JSON in the form of facts.json, such as
 //
-//	{
-//	  "sources": {
-//	    "console": {"title": "The limits page of our account", "url": "https://platform.openai.com/settings/organization/limits"}
-//	  },
-//	  "presets": [
-//	    {"id": "openai/ours/gpt-5", "rpm": 900, "tpm": 450000, "source": "console", "as_of": "2026-11-20", "confidence": "high"}
-//	  ]
-//	}
+//	{"sources": {"console": {"title": "The limits page of our account"}},
+//	 "presets": [{"id": "openai/ours/gpt-5", "rpm": 900, "tpm": 450000,
+//	   "source": "console", "as_of": "2026-11-20", "confidence": "high"}]}
 //
 // A row needs an id, one of the file's sources, as_of and confidence, and a
 // number, unless its kind is info or unavailable. docs/presets.md lists the fields.
 // A row that is to count for its tier, as in Default().With(t), has "main": true.
-//
 // All problems are joined, each a *RowError with its line.
 func Parse(data []byte) (*Table, error) {
 	c := checker{text: string(data), latest: latest(time.Now())}

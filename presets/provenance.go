@@ -37,7 +37,7 @@ func (c *checker) provenance(r *row, f *file) {
 	case r.AsOf.Year() < 2015:
 		c.add(r, "as_of", "%s is too long ago to be right", r.asOf)
 	case !f.compiled.IsZero() && !r.AsOf.Before(f.compiled.Add(day)):
-		c.add(r, "as_of", "%s is after the file was compiled, %s: set compiled anew", r.asOf, f.compiled.Format(time.DateOnly))
+		c.add(r, "as_of", "%s is after the date of the file, %s: update compiled", r.asOf, f.compiled.Format(time.DateOnly))
 	case c.isAhead(r.AsOf):
 		c.add(r, "as_of", "%s has not come yet", r.asOf)
 	}

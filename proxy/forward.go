@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-var errSwitched = errors.New("proxy: the upstream has changed the protocol unasked")
+var errSwitched = errors.New("proxy: the upstream switched the protocol without being asked")
 
 // simple reports whether forward can pass a request on. httputil.ReverseProxy does
 // it for all others: those that change the protocol, ask for trailers, list headers of

@@ -96,7 +96,7 @@ func (c *Config) upstreams(to *invalid.Problems) map[string]*upstream {
 		case !validName.MatchString(name):
 			to.Addf(field, "not a name: use up to 64 letters, digits, dots, dashes and underscores, a letter or digit first")
 		case len(name) == 1:
-			to.Addf(field, "a name of one letter is reserved for prefixes such as /c/NAME/: use a longer one")
+			to.Addf(field, "names of one letter are reserved for prefixes such as /c/NAME/: use a longer one")
 		}
 		u.url = checkURL(all[name].URL, field, to)
 		u.path = strings.TrimSuffix(u.url.EscapedPath(), "/")

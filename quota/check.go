@@ -53,7 +53,7 @@ func ValidateCooldown(key string) error {
 func problems(demands []Demand) invalid.Problems {
 	p := invalid.Problems{Owner: "quota"}
 	if len(demands) == 0 {
-		p.Addf("Demands", "there are none: state at least one")
+		p.Addf("Demands", "there are none: add at least one")
 	}
 	for i, d := range demands {
 		j := slices.IndexFunc(demands[:i], func(e Demand) bool { return e.Key == d.Key })
@@ -64,7 +64,7 @@ func problems(demands []Demand) invalid.Problems {
 		field := fmt.Sprintf("Demands[%d]", i)
 		checkKey(field+".Key", d.Key, &p)
 		if j >= 0 && d.Key != "" {
-			p.Addf(field+".Key", "%q is the key of Demands[%d] too: make one demand of them, with the sum of their costs", d.Key, j)
+			p.Addf(field+".Key", "%q is also the key of Demands[%d]: combine them into one demand with the sum of their costs", d.Key, j)
 		}
 		addBelow(field+".Limits", err, &p)
 	}
@@ -86,7 +86,7 @@ func addBelow(field string, err error, p *invalid.Problems) {
 
 func checkKey(field, key string, p *invalid.Problems) {
 	if key == "" {
-		p.Addf(field, "it is empty: name what is limited")
+		p.Addf(field, "it is empty: name the limited resource")
 	}
 }
 

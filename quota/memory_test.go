@@ -251,12 +251,12 @@ func TestMemoryStoreCopiesDemands(t *testing.T) {
 func TestMemoryStoreNamesWhatIsWrong(t *testing.T) {
 	s, _, take := memoryStore(t)
 	_, err := s.Take(t.Context(), Request{Demands: []Demand{{Key: "a"}, {Key: "a", Limits: throttle.Limits{Concurrency: -1, Windows: []throttle.Window{{}, throttle.Sliding(0, 0)}}}, {}}})
-	assert.EqualError(t, err, `quota: Demands[1].Key: "a" is the key of Demands[0] too: make one demand of them, with the sum of their costs
+	assert.EqualError(t, err, `quota: Demands[1].Key: "a" is also the key of Demands[0]: combine them into one demand with the sum of their costs
 quota: Demands[1].Limits.Concurrency: -1 is negative: use 0 for unbounded, or at least 1
 quota: Demands[1].Limits.Windows[0]: the window is empty: make it with Sliding, Bucket or Fixed
 quota: Demands[1].Limits.Windows[1].Per: 0s is not a positive duration
 quota: Demands[1].Limits.Windows[1].Max: 0 is not between 1 and 1099511627776
-quota: Demands[2].Key: it is empty: name what is limited`)
+quota: Demands[2].Key: it is empty: name the limited resource`)
 	_, err = s.Take(t.Context(), Request{Demands: []Demand{user(1), user(7, throttle.Sliding(2, time.Second)), user(3, throttle.Sliding(1, time.Second))}})
 	require.NoError(t, err)
 	tooLarge := user(7, throttle.Sliding(2, time.Second))

@@ -69,7 +69,7 @@ func (s *Spec) adapt(at []string, p *guard.Policy, inside bool, ps *problems) {
 func (s *Spec) forget(x *entry, ps *problems) time.Duration {
 	switch at := document.Below(x.at, "idle"); {
 	case s.Idle != 0 && !x.template:
-		ps.Addf(at, "only guards of a template are forgotten: leave it out, or set it on a name such as crawl/*")
+		ps.Addf(at, "only guards of a template are evicted: leave it out, or set it on a name such as crawl/*")
 	case s.Idle < 0:
 		ps.Addf(at, "%s is negative: write a time such as 1h", s.Idle)
 	}

@@ -45,7 +45,7 @@ type Spec struct {
 	Idle     time.Duration `config:"idle" doc:"Of a template: a guard that was not used for so long is forgotten, except for what it has learned; 1h if it is left out."`
 }
 
-// Law names how a guard adapts.
+// Law names the controller of a guard.
 type Law string
 
 // The laws.

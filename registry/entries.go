@@ -45,7 +45,7 @@ func (c Config) entries(ps *problems) []entry {
 			problem = nameProblem(strings.TrimSuffix(x.key, anyName) + "x")
 		}
 		if taken[x.key] {
-			problem = "the name " + quoted(x.key) + " comes twice: case and space around it do not matter, so leave one out"
+			problem = "the name " + quoted(x.key) + " occurs twice (case and surrounding space do not matter): leave one out"
 		}
 		if taken[x.key] = true; problem != "" {
 			ps.Addf(x.at, "%s", problem)

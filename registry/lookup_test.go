@@ -173,7 +173,7 @@ func TestCallsOnTheGuardOfAnUnknownNameFail(t *testing.T) {
 		again, err := begun.End(adaptive.Feedback{})
 		require.NoError(t, err)
 		require.False(t, again)
-		require.False(t, begun.Heard([throttle.Units]adaptive.Meter{}))
+		require.False(t, begun.ApplyMeters([throttle.Units]adaptive.Meter{}))
 	}
 }
 

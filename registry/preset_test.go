@@ -100,7 +100,7 @@ func TestAStalePresetIsReportedOnce(t *testing.T) {
 	assert.Equal(t, event.LimiterStalePreset, told[0].Kind)
 	assert.Equal(t, "b", told[0].Source)
 	assert.Equal(t, string(old), told[0].Key)
-	assert.Contains(t, told[0].Reason, "the preset is of 2020-01-02: compare it with what the provider says now")
+	assert.Contains(t, told[0].Reason, "the preset is of 2020-01-02: compare it with the provider's current limits")
 }
 
 func TestANewRegistryIsItsOwn(t *testing.T) {

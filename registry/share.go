@@ -249,7 +249,7 @@ func unshareable(x *entry, s *Spec, address string) string {
 	case isGroup(address) && x.template:
 		return "a group shares guards that are configured by name: name one, such as crawl/example.org, or use a store, such as sqlite:PATH"
 	case !isGroup(address) && s.nothing(&x.policy):
-		return "a store shares limits, and there are none: add limits or a preset that has some, or use group:PATH, which shares what is found out"
+		return "a store shares limits, and there are none: add limits or a preset that has some, or use group:PATH, which shares learned limits"
 	}
 	return ""
 }
@@ -268,13 +268,13 @@ func (c Config) findStores(all []entry, taken map[string]bool, ps *problems) {
 		ps.Addf([]string{storeName}, "%s", addressProblem(address))
 	case uses, len(ps.List) > 0: // limits that could not be read are limits
 	case isGroup(address):
-		ps.Addf([]string{storeName}, "no guard is configured by name that would share there: add one to guards, such as openai")
+		ps.Addf([]string{storeName}, "no guard that can share there is configured by name: add one to guards, such as openai")
 	default:
-		ps.Addf([]string{storeName}, "no guard has limits that could be shared there: add limits, or use group:PATH, which shares what is found out")
+		ps.Addf([]string{storeName}, "no guard has limits to share there: add limits, or use group:PATH, which shares learned limits")
 	}
 	for i := range all {
 		if a, b := apart(&all[i], byKey, taken); b != nil {
-			ps.Addf(document.Below(all[i].at, storeName), "a call takes from one store, and those of %s and %s are two: give both guards the same one, or one of them memory",
+			ps.Addf(document.Below(all[i].at, storeName), "a call can use only one store, but %s and %s have different ones: give both guards the same one, or memory to one of them",
 				quoted(a.key), quoted(b.key))
 		}
 	}

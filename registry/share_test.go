@@ -203,23 +203,23 @@ func TestAddresses(t *testing.T) {
 	in := func(fields string) string { return `{"guards": {"a": {"limits": "1/s"}, "x": {` + fields + `}}}` }
 	for text, want := range map[string]string{
 		`{"store": "limits.db", "guards": {"a": {"limits": "1/s"}}}`: `1:11: store: "limits.db" is not an address: write memory, sqlite:PATH, redis://HOST:PORT/DB, service:https://HOST:PORT or group:PATH`,
-		`{"store": "sqlite:x"}`:                                       "1:11: store: no guard has limits that could be shared there: add limits, or use group:PATH, which shares what is found out",
-		`{"store": "sqlite:x", "guards": {"a":{}}}`:                   "1:11: store: no guard has limits that could be shared there: add limits, or use group:PATH, which shares what is found out",
-		`{"store": "group:/x", "default": {"limits": "1/s"}}`:         "1:11: store: no guard is configured by name that would share there: add one to guards, such as openai",
+		`{"store": "sqlite:x"}`:                                       "1:11: store: no guard has limits to share there: add limits, or use group:PATH, which shares learned limits",
+		`{"store": "sqlite:x", "guards": {"a":{}}}`:                   "1:11: store: no guard has limits to share there: add limits, or use group:PATH, which shares learned limits",
+		`{"store": "group:/x", "default": {"limits": "1/s"}}`:         "1:11: store: no guard that can share there is configured by name: add one to guards, such as openai",
 		`{"store": "memory"}`:                                         "",
 		`{"store": "sqlite:x", "guards": {"a": {"limits": "4/sek"}}}`: `1:50: guards.a.limits: throttle: limits: "sek" at offset 2: it is not a period: write s, min, h, day or week, or so many of them as in 15min, 30days or 2h30m`,
 		in(`"store": ":x"`):                                           `1:52: guards.x.store: it is not an address: write memory, sqlite:PATH, redis://HOST:PORT/DB, service:https://HOST:PORT or group:PATH`,
 		in(`"store": "sqlite:"`):                                      `1:52: guards.x.store: "sqlite:" ends after the colon: write memory, sqlite:PATH, redis://HOST:PORT/DB, service:https://HOST:PORT or group:PATH`,
 		in(`"store": "sqlite:///x.db"`):                               `1:52: guards.x.store: it is a path and not a URL: write sqlite:PATH, such as sqlite:/run/user/1000/limits`,
 		in(`"store": "redis:h"`):                                      `1:52: guards.x.store: the two slashes are missing: write redis://HOST:PORT/DB`,
-		in(`"store": "sqlite:x"`):                                     `1:52: guards.x.store: a store shares limits, and there are none: add limits or a preset that has some, or use group:PATH, which shares what is found out`,
+		in(`"store": "sqlite:x"`):                                     `1:52: guards.x.store: a store shares limits, and there are none: add limits or a preset that has some, or use group:PATH, which shares learned limits`,
 		in(`"store": "sqlite:x", "preset": "openai/tier1"`):           "",
 		in(`"store": "group:/x"`):                                     "",
 		`{"guards": {"a/*": {"limits": "1/s", "store": "group:/x"}}}`: `1:47: guards["a/*"].store: a group shares guards that are configured by name: name one, such as crawl/example.org, or use a store, such as sqlite:PATH`,
-		`{"store": "sqlite:x", "guards": {"a": {"limits": "1/s"}, "a/b": {"limits": "1/s", "store": "sqlite:y"}}}`:                               `1:92: guards["a/b"].store: a call takes from one store, and those of "a/b" and "a" are two: give both guards the same one, or one of them memory`,
-		`{"store": "sqlite:x", "guards": {"a": {"limits": "1/s"}, "b": {"limits": "1/s", "store": "sqlite:y"}, "c": {"within": ["a", "b"]}}}`:    `1:108: guards.c.store: a call takes from one store, and those of "a" and "b" are two: give both guards the same one, or one of them memory`,
+		`{"store": "sqlite:x", "guards": {"a": {"limits": "1/s"}, "a/b": {"limits": "1/s", "store": "sqlite:y"}}}`:                               `1:92: guards["a/b"].store: a call can use only one store, but "a/b" and "a" have different ones: give both guards the same one, or memory to one of them`,
+		`{"store": "sqlite:x", "guards": {"a": {"limits": "1/s"}, "b": {"limits": "1/s", "store": "sqlite:y"}, "c": {"within": ["a", "b"]}}}`:    `1:108: guards.c.store: a call can use only one store, but "a" and "b" have different ones: give both guards the same one, or memory to one of them`,
 		`{"store": "sqlite:x", "guards": {"a": {"limits": "1/s"}, "b": {"limits": "1/s", "store": "memory", "within": ["a"]}}}`:                  "",
-		`{"store": "sqlite:x", "default": {"within": ["b"], "limits": "1/s"}, "guards": {"b": {"limits": "1/s", "store": "redis://:secret@h"}}}`: `1:34: default.store: a call takes from one store, and those of "default" and "b" are two: give both guards the same one, or one of them memory`,
+		`{"store": "sqlite:x", "default": {"within": ["b"], "limits": "1/s"}, "guards": {"b": {"limits": "1/s", "store": "redis://:secret@h"}}}`: `1:34: default.store: a call can use only one store, but "default" and "b" have different ones: give both guards the same one, or memory to one of them`,
 	} {
 		_, err := registry.ParseJSON([]byte(text))
 		if want == "" {
@@ -243,8 +243,8 @@ func TestAddressesInText(t *testing.T) {
 		assert.Contains(t, c.Guards, "ols", s)
 	}
 	for s, want := range map[string]string{
-		"ols: 4/s; store: sqlite:x; store: sqlite:y": "registry: line 1:28: store: the store comes twice: leave one out",
-		"store: group:/x":              "registry: line 1:1: store: no guard is configured by name that would share there: add one to guards, such as openai",
+		"ols: 4/s; store: sqlite:x; store: sqlite:y": "registry: line 1:28: store: the store is given twice: leave one out",
+		"store: group:/x":              "registry: line 1:1: store: no guard that can share there is configured by name: add one to guards, such as openai",
 		"store: sqlite:/x; ols: 4/sek": `registry: line 1:26: guards.ols.limits: "sek": it is not a period: write s, min, h, day or week, or so many of them as in 15min, 30days or 2h30m`,
 	} {
 		_, err := registry.Parse(s)

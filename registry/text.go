@@ -34,7 +34,7 @@ func Parse(text string) (Config, error) {
 	c, templates := Config{Guards: map[string]Spec{}}, 0
 	for i, address := range stores {
 		if c.Store = address; i > 0 {
-			ps.Addf([]string{storeName}, "the store comes twice: leave one out")
+			ps.Addf([]string{storeName}, "the store is given twice: leave one out")
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(keyed)) {
@@ -45,7 +45,7 @@ func Parse(text string) (Config, error) {
 		}
 		c.Default = spec
 		if templates++; templates == 2 {
-			ps.Addf([]string{defaultName}, "the name %q comes twice: case and space around it do not matter, so leave one out", defaultName)
+			ps.Addf([]string{defaultName}, "the name %q occurs twice (case and surrounding space do not matter): leave one out", defaultName)
 		}
 	}
 	c.entries(&ps)

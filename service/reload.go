@@ -68,7 +68,7 @@ func (s *Server) Reload(ctx context.Context) error {
 }
 
 var errTokens = &fault.FieldError{
-	Owner: owner, Field: "runtime.auth", Problem: "there is no token any more: restart the service to serve without one",
+	Owner: owner, Field: "runtime.auth", Problem: "no token is left: restart the service to serve without tokens",
 }
 
 func (s *Server) reloadLocked(ctx context.Context, next reading, err error) error {
@@ -82,7 +82,7 @@ func (s *Server) reloadLocked(ctx context.Context, next reading, err error) erro
 		s.meters.Reloaded("failed")
 		if text := err.Error(); text != f.problem {
 			f.problem, f.failed = text, s.now()
-			s.log.ErrorContext(ctx, "the configuration is invalid: the limits stay as they are", "file", s.config.File, "err", err)
+			s.log.ErrorContext(ctx, "the configuration is invalid: the limits are unchanged", "file", s.config.File, "err", err)
 		}
 		s.decider.SetProblem(f.problem)
 		return err
@@ -91,7 +91,7 @@ func (s *Server) reloadLocked(ctx context.Context, next reading, err error) erro
 	s.tokens.Store(&next.config.Tokens)
 	s.decider.SetRules(next.config.Rules)
 	if err := s.envoy.Use(next.envoy.settings); err != nil { // it was validated
-		s.log.ErrorContext(ctx, "the configuration of Envoy is invalid: its limits stay as they are", "err", err)
+		s.log.ErrorContext(ctx, "the configuration of Envoy is invalid: its limits are unchanged", "err", err)
 	}
 	f.problem = ""
 	s.decider.SetProblem("")

@@ -194,7 +194,7 @@ func TestTokensAreReadEveryMinute(t *testing.T) {
 		assert.Equal(t, http.StatusUnauthorized, status(t, s, strings.Repeat("a", 32)))
 		assert.Equal(t, http.StatusOK, status(t, s, strings.Repeat("b", 32)))
 		write(t, dir, "limits.yaml", "{}")
-		require.ErrorContains(t, s.Reload(t.Context()), "there is no token any more")
+		require.ErrorContains(t, s.Reload(t.Context()), "no token is left")
 		assert.Equal(t, http.StatusUnauthorized, status(t, s, ""), "a mistake does not open the service")
 	})
 }

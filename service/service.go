@@ -110,7 +110,7 @@ func New(ctx context.Context, c Config) (_ *Server, err error) {
 		}
 	}
 	if t := c.TLS; t != nil && t.ClientAuth >= tls.VerifyClientCertIfGiven && t.ClientCAs == nil {
-		p.Addf("TLS", "its ClientCAs is nil, and every public authority may issue a client certificate: set it to the authorities of your clients")
+		p.Addf("TLS", "its ClientCAs is nil, so every public authority could issue a client certificate: set it to the authorities of your clients")
 	}
 	if c.TracerProvider != nil && invalid.Nil(c.TracerProvider) {
 		p.Addf("TracerProvider", "a nil %T: leave it out for no spans", c.TracerProvider)
@@ -130,7 +130,7 @@ func New(ctx context.Context, c Config) (_ *Server, err error) {
 	s.decider, err = decide.New(decide.Options{
 		Store: s.store, Config: read.config, Clock: c.Clock, See: s.meters.See,
 		Shift: func(jump time.Duration) {
-			s.log.Warn("the clock of the store has jumped: checks are refused", "jump", jump)
+			s.log.Warn("the clock of the store has jumped: checks are rejected", "jump", jump)
 		},
 	})
 	if err != nil {
@@ -161,7 +161,7 @@ func New(ctx context.Context, c Config) (_ *Server, err error) {
 func open(ctx context.Context, c *Config, r *rules.Runtime) (quota.Store, error) {
 	if c.Open == nil {
 		if r.Store != rules.Memory {
-			return nil, &fault.FieldError{Owner: owner, Field: "Open", Problem: "it is nil, and the configuration names a store other than memory: set it to what opens stores"}
+			return nil, &fault.FieldError{Owner: owner, Field: "Open", Problem: "it is nil, but the configuration names a store other than memory: set it to a function that opens stores"}
 		}
 		return quota.NewMemoryStore(c.Clock), nil
 	}

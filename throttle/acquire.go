@@ -120,8 +120,8 @@ func (l *Limiter) headHoldLocked(now instant) (h hold) {
 	return h
 }
 
-// Check returns the error with which c would be refused however long it waited:
-// a *CostError, or the reason given to Close.
+// Check returns the error with which c would be rejected even if it waited: a
+// *CostError, or the reason passed to Close.
 func (l *Limiter) Check(c Cost) error {
 	a := c.amounts()
 	l.lock()

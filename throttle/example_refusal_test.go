@@ -47,10 +47,10 @@ func ExampleDeadlineError() {
 }
 
 // A provider judges by when calls arrive: they may come closer on their way.
-func ExampleWithGuard() {
+func ExampleWithMargin() {
 	clock := clockwork.NewFakeClock()
 	limits, _ := throttle.ParseLimits("1/s")
-	lim, _ := throttle.New(limits, throttle.WithGuard(50*time.Millisecond), throttle.WithClock(clock))
+	lim, _ := throttle.New(limits, throttle.WithMargin(50*time.Millisecond), throttle.WithClock(clock))
 	lim.Allow(throttle.Cost{})
 	clock.Advance(time.Second)
 	fmt.Println(lim.Allow(throttle.Cost{}))

@@ -73,7 +73,7 @@ func TestTheFastPathIsNotSeen(t *testing.T) {
 	used := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		guard := rapid.SampledFrom([]time.Duration{0, 0, time.Millisecond}).Draw(rt, "guard")
-		w := newTwins(t, bucket.Draw(rt, "limits"), throttle.WithGuard(guard))
+		w := newTwins(t, bucket.Draw(rt, "limits"), throttle.WithMargin(guard))
 		both := func(f func(l *throttle.Limiter)) { f(w.fast); f(w.slow) }
 		for range rapid.IntRange(1, 300).Draw(rt, "steps") {
 			cost := rapid.SampledFrom(costs).Draw(rt, "cost")
@@ -150,7 +150,7 @@ func TestTheFastPathBeginsAnew(t *testing.T) {
 
 // A guard that is longer than a word has room for leaves the slow way, which allocates nothing.
 func TestALongGuardHasNoFastPath(t *testing.T) {
-	w := newTwins(t, windows(throttle.Bucket(1e9, 1000)), throttle.WithGuard(10*time.Hour))
+	w := newTwins(t, windows(throttle.Bucket(1e9, 1000)), throttle.WithMargin(10*time.Hour))
 	assert.Zero(t, testing.AllocsPerRun(100, func() { w.fast.Allow(throttle.Cost{}) }))
 	assert.False(t, w.fast.Open())
 }

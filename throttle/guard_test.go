@@ -28,7 +28,7 @@ func TestGuard(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			fake := clockwork.NewFakeClockAt(midnight)
-			l := newLimiter(t, windows(tc.window), throttle.WithClock(fake), throttle.WithGuard(guard))
+			l := newLimiter(t, windows(tc.window), throttle.WithClock(fake), throttle.WithMargin(guard))
 			require.True(t, l.Allow(throttle.Cost{Requests: 5}), "a limiter begins with all that it has")
 			for _, next := range []time.Duration{tc.second, tc.third} {
 				fake.Advance(midnight.Add(next).Sub(fake.Now()) - 1)
@@ -41,9 +41,9 @@ func TestGuard(t *testing.T) {
 			assert.False(t, l.Allow(throttle.Cost{Requests: 5}), "new limits have the guard too")
 		})
 	}
-	_, err := throttle.New(throttle.Limits{Concurrency: -1}, throttle.WithGuard(-1))
+	_, err := throttle.New(throttle.Limits{Concurrency: -1}, throttle.WithMargin(-1))
 	assert.ErrorContains(t, err, "throttle: Concurrency: ")
-	assert.ErrorContains(t, err, "throttle: Guard: -1ns is negative: use the jitter of the transit, or 0")
+	assert.ErrorContains(t, err, "throttle: Margin: -1ns is negative: use the jitter of the transit, or 0")
 }
 
 // Calls that arrive in any order within the guard of when they were sent keep
@@ -60,7 +60,7 @@ func TestGuardHoldsWhereCallsArrive(t *testing.T) {
 	exceeded := false
 	arrive := func(t *rapid.T, guarded time.Duration) error {
 		fake := clockwork.NewFakeClockAt(midnight)
-		l, err := throttle.New(lim, throttle.WithClock(fake), throttle.WithGuard(guarded))
+		l, err := throttle.New(lim, throttle.WithClock(fake), throttle.WithMargin(guarded))
 		check(t, err == nil, "%v", err)
 		var calls []judge.Call
 		for range 200 {

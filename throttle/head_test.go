@@ -67,7 +67,7 @@ func TestTheCreditIsBounded(t *testing.T) {
 
 // A guard is for calls that are counted by another clock: every bit of credit would count there.
 func TestNoCreditUnderAGuard(t *testing.T) {
-	l, fake := crowd(t, 500, Limits{Windows: []Window{Bucket(20_000, 1)}}, WithGuard(50*time.Microsecond))
+	l, fake := crowd(t, 500, Limits{Windows: []Window{Bucket(20_000, 1)}}, WithMargin(50*time.Microsecond))
 	assert.Equal(t, int64(1), admittedAfter(l, fake, time.Millisecond))
 	assert.Zero(t, admittedAfter(l, fake, 100*time.Microsecond-1))
 	assert.Equal(t, int64(1), admittedAfter(l, fake, 1))

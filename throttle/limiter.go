@@ -77,11 +77,11 @@ func WithName(name string) Option { return func(l *Limiter) { l.name = name } }
 // WithClock replaces the real clock in tests.
 func WithClock(c clockwork.Clock) Option { return func(l *Limiter) { l.clock = clock.New(c) } }
 
-// WithGuard widens every window by d, the jitter of the transit to a provider
+// WithMargin widens every window by d, the jitter of the transit to a provider
 // that counts by its own clock. Otherwise calls may arrive closer together than
 // they were sent, and exceed a window there. The default is 0; a bucket gives
 // no credit for late timers then.
-func WithGuard(d time.Duration) Option { return func(l *Limiter) { l.guard = d } }
+func WithMargin(d time.Duration) Option { return func(l *Limiter) { l.guard = d } }
 
 // WithObserver sets the observer of changes, pauses, closings, and calls that
 // had to wait. nil disables events.
@@ -110,13 +110,13 @@ func (l *Limiter) Name() string { return l.name }
 func (l *Limiter) checkGuard(lim Limits, p *invalid.Problems) {
 	switch {
 	case l.guard < 0:
-		p.Addf("Guard", "%s is negative: use the jitter of the transit, or 0", l.guard)
+		p.Addf("Margin", "%s is negative: use the jitter of the transit, or 0", l.guard)
 	case l.guard > meter.LongestFill:
-		p.Addf("Guard", "%s is longer than a century", l.guard)
+		p.Addf("Margin", "%s is longer than a century", l.guard)
 	}
 	for i, w := range lim.Windows {
 		if w.Kind() == CalendarWindow && w.spec.Per > 0 && l.guard >= w.spec.Per {
-			p.Addf(fmt.Sprintf("Windows[%d].Per", i), "%s is not longer than the guard of %s", w.spec.Per, l.guard)
+			p.Addf(fmt.Sprintf("Windows[%d].Per", i), "%s is not longer than the margin of %s", w.spec.Per, l.guard)
 		}
 	}
 }

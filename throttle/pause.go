@@ -38,8 +38,8 @@ func (c *closing) reason(now instant) error {
 	return c.cause
 }
 
-// Close refuses all calls that wait or come, with cause or, if nil, a general
-// error, until Reopen. Calls in flight end as usual.
+// Close rejects all waiting and later calls with cause or, if it is nil, a
+// general error, until Reopen. Calls in flight end as usual.
 func (l *Limiter) Close(cause error) {
 	l.update(func() { l.closeLocked(time.Time{}, cause) })
 	l.tell(event.LimiterClosed, 0, "", cause)

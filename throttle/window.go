@@ -35,7 +35,7 @@ func Sliding(max int64, per time.Duration) Window {
 // it begins: at most burst + perSecond*t units are admitted in t seconds.
 //
 // While calls wait in a queue, t may be 10 ms longer, so that a late timer
-// costs a fast bucket nothing. WithGuard and a quota.Store do without that
+// costs a fast bucket nothing. WithMargin and a quota.Store do without that
 // credit.
 func Bucket(perSecond float64, burst int64) Window {
 	return Window{meter.Window{Kind: meter.TokenBucket, Max: burst, Rate: perSecond}}

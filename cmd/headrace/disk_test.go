@@ -30,7 +30,7 @@ func TestAFullDisk(t *testing.T) {
 		"results":  {"64k", []string{"--out", "full/o.jsonl", "--journal", "j"}, "headrace: the results cannot be written: write full/o.jsonl: " + full + "\nresume", true},
 		"failures": {"4k", []string{"--out", "o.jsonl", "--errors", "full/e.jsonl"}, "headrace: the results cannot be written: write full/e.jsonl: " + full + "\nresume", true},
 		"ordered":  {"64k", []string{"--out", "full/o.jsonl", "--ordered", "--journal", "j"}, "headrace: the results cannot be written: write full/o.jsonl: " + full + "\nresume", true},
-		"journal":  {"256k", []string{"--out", "o.jsonl", "--journal", "full/j"}, "there is no room left for it: make room on the disk, and run again", true},
+		"journal":  {"256k", []string{"--out", "o.jsonl", "--journal", "full/j"}, "the disk is full: free some space, and run again", true},
 		"report":   {"4k", []string{"--out", "o.jsonl", "--errors", "e.jsonl", "--report", "full/r.json"}, "headrace: the report cannot be written: write full/r.json: " + full + "\n", false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -172,7 +172,7 @@ func TestTargets(t *testing.T) {
 	p.write("text", "mine\n")
 	status, _, errs = p.run("--journal", "text")
 	require.Equal(t, 2, status)
-	assert.Contains(t, errs, "headrace: --journal: text: the file is not one of headrace: give another path")
+	assert.Contains(t, errs, "headrace: --journal: text: the file does not belong to headrace: use another path")
 	assert.Zero(t, p.provider.Counts().Arrivals)
 	files, err := os.ReadDir(p.dir)
 	require.NoError(t, err)

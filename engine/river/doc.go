@@ -1,4 +1,4 @@
-// Package riverguard guards jobs of River (github.com/riverqueue/river) by a
+// Package riverguard guards jobs of River (github.com/riverqueue/river) with a
 // guard.Guard, so that a queue runs as fast as a provider allows.
 //
 //	acme, err := guard.New(guard.Policy{Name: "acme"})

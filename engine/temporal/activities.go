@@ -228,7 +228,7 @@ func (a *activities) list(ctx context.Context, c call) (count int64, err error) 
 				return broken
 			}
 			if err == nil && len(item) > a.size.item {
-				err = fmt.Errorf("temporal: item %d of node %q has %d bytes of JSON, and the most is %d: let items be references to what is large",
+				err = fmt.Errorf("temporal: item %d of node %q has %d bytes of JSON, and the maximum is %d: store large data elsewhere, and use references as items",
 					p.First+int64(len(p.Items)), c.Path, len(item), a.size.item)
 				item = nil
 			}

@@ -329,7 +329,7 @@ func TestPagesAreBoundedInBytes(t *testing.T) {
 	require.NoError(t, json.Unmarshal(data, after))
 	assert.Equal(t, []int{4, 4, 4, 30, 1, 0, 1}, after.Sizes)
 	require.Len(t, after.Errors, 1)
-	assert.Contains(t, after.Errors[0], `item 5 of node "sizes" has 102 bytes of JSON, and the most is 50`)
+	assert.Contains(t, after.Errors[0], `item 5 of node "sizes" has 102 bytes of JSON, and the maximum is 50`)
 	var lengths []int
 	for i := range int64(4) {
 		var p stored

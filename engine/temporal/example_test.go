@@ -52,5 +52,5 @@ func ExampleNewWorker() {
 	fmt.Println(err)
 	_ = card{title: ""}
 	// Output:
-	// node "write": state: it travels as JSON, which leaves out *temporal_test.card.title: export it, tag it `json:"-"` if it may be lost, or give its type MarshalJSON and UnmarshalJSON
+	// node "write": state: it is sent as JSON, which leaves out *temporal_test.card.title: export it, tag it `json:"-"` if it may be lost, or give its type MarshalJSON and UnmarshalJSON
 }

@@ -49,7 +49,7 @@ func Run[S any](ctx context.Context, c client.Client, n node.Node[S], state S, o
 	}
 	data, err := plan.Encode(state)
 	if err != nil {
-		return after, fmt.Errorf("temporal: flow %q: the state cannot travel: %w", plan.Name(), err)
+		return after, fmt.Errorf("temporal: flow %q: the state cannot be sent: %w", plan.Name(), err)
 	}
 	k, err := run(ctx, c, plan, &o, data)
 	if err == nil {

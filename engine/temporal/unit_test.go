@@ -382,7 +382,7 @@ func TestWhatCannotTravelIsRefusedBeforeAnythingStarts(t *testing.T) {
 	type secret struct{ hidden int }
 	n := node.Do("step", func(context.Context, *secret) error { return nil })
 	_, err := Run(t.Context(), nil, n, &secret{1}, Options{Store: Dir(t.TempDir())})
-	require.ErrorContains(t, err, `node "step": state: it travels as JSON, which leaves out *temporal.secret.hidden`)
+	require.ErrorContains(t, err, `node "step": state: it is sent as JSON, which leaves out *temporal.secret.hidden`)
 	_, err = NewWorker(nil, Options{Slots: -1}, n)
 	require.ErrorContains(t, err, "hidden")
 	require.ErrorContains(t, err, "Store: it is nil")

@@ -41,9 +41,9 @@ func (w *work) with(ctx context.Context, j journal.Journal) (err error) {
 	summarise := node.BatchFunc("summarise", texts, w.ask, took).
 		WithParallel(w.parallel).
 		WithRetry(retry.Policy{}).
-		WithJournal(j).                               // what is in it is not called again
-		WithKey(func(t Text) string { return t.ID }). // by which it is found there
-		WithVersion(w.model + ": " + prompt).         // of which the results depend as well
+		WithJournal(j).                               // items that it has are not called again
+		WithKey(func(t Text) string { return t.ID }). // identifies the item in the journal
+		WithVersion(w.model + ": " + prompt).         // what else the results depend on
 		WithSink(results)                             // memory stays flat, however long the input
 	if w.retryFailed {
 		summarise.RetryFailed()

@@ -11,8 +11,8 @@ type Outcome string
 
 // The outcomes of calls.
 const (
-	Running  Outcome = "running"  // it has not come out yet
-	Answered Outcome = "ok"       // with what was asked for
+	Running  Outcome = "running"  // it has not ended
+	Answered Outcome = "ok"       // with a result
 	Refused  Outcome = "refused"  // for rate: status 429, except for a quota that is used up
 	Failed   Outcome = "failed"   // any other status from 400, or an error without an answer
 	Canceled Outcome = "canceled" // the caller's context ended first
@@ -22,7 +22,7 @@ const (
 // Call is one attempt that reached a provider. Times are since the Record was made.
 type Call struct {
 	Provider   string
-	Key        string // what it is about: an item, mostly
+	Key        string // usually the item that it is for
 	Seq        int    // counts the calls of the provider, from 1
 	Attempt    int    // counts the calls with this key, from 1
 	Start      time.Duration
@@ -30,8 +30,8 @@ type Call struct {
 	Waited     time.Duration // since the call before it with the same key ended; 0 for the first
 	Outcome    Outcome
 	Status     int           // of HTTP; 0 if there was no answer
-	RetryAfter time.Duration // what a refusal asked for; 0: it did not say
-	Err        error         // what the caller got; nil with an http.Response
+	RetryAfter time.Duration // of a refusal; 0: none
+	Err        error         // that the caller received; nil with an http.Response
 }
 
 // String describes the call in one line.

@@ -13,8 +13,9 @@ import (
 // ErrKilled is the cause of the context of a killed Process, and the error of its journal.
 var ErrKilled = errors.New("flowtest: the process was killed")
 
-// Process is one life of a program with a journal, to be killed at any moment. What is in flight then
-// is not recorded. Continue with another Process on the same journal.
+// Process simulates a process with a journal that can be killed at any moment.
+// Calls in flight are then not recorded. Continue with another Process on the
+// same journal.
 type Process struct {
 	ctx    context.Context //nolint:containedctx // handed over as that of a test is
 	cancel context.CancelCauseFunc

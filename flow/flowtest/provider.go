@@ -56,7 +56,7 @@ func (r *Record) NewProvider(name string, steps ...Step) *Provider {
 		case name == "":
 			problems.Addf("name", "it is empty: the timeline needs one")
 		case taken:
-			problems.Addf("name", "there is a provider of that name already")
+			problems.Addf("name", "there is already a provider of that name")
 		}
 	})
 	return p.At(1, steps...)
@@ -72,7 +72,7 @@ func (p *Provider) At(n int, steps ...Step) *Provider {
 		for i, s := range steps {
 			where := fmt.Sprintf("At(%d)", n+i)
 			if _, taken := p.at[n+i]; taken {
-				problems.Addf(where, "that call has a step already")
+				problems.Addf(where, "that call already has a step")
 			}
 			s.check(problems, where)
 			p.at[n+i] = s
@@ -97,7 +97,7 @@ func (p *Provider) For(key string, steps ...Step) *Provider {
 func (p *Provider) Limit(most int, per time.Duration) *Provider {
 	p.must(func(problems *invalid.Problems) {
 		if most < 1 || per <= 0 {
-			problems.Addf("Limit", "%d in %s is no limit: both have to be positive", most, per)
+			problems.Addf("Limit", "%d in %s is not a limit: both have to be positive", most, per)
 		}
 		p.limits = append(p.limits, limit{most, per})
 	})

@@ -231,16 +231,16 @@ func TestWhatCannotBePlayed(t *testing.T) {
 		want  []string
 	}{
 		"no name":       {func() { rec.NewProvider("") }, []string{`provider "": name: it is empty`}},
-		"the same name": {func() { rec.NewProvider("api") }, []string{"there is a provider of that name already"}},
+		"the same name": {func() { rec.NewProvider("api") }, []string{"there is already a provider of that name"}},
 		"call 0":        {func() { api.At(0, flowtest.OK()) }, []string{"At: 0 is below 1"}},
-		"a call twice":  {func() { api.At(4, flowtest.OK(), flowtest.OK()) }, []string{"At(5): that call has a step already"}},
+		"a call twice":  {func() { api.At(4, flowtest.OK(), flowtest.OK()) }, []string{"At(5): that call already has a step"}},
 		"all problems": {
 			func() {
 				api.For("k", flowtest.Fail(200), flowtest.Refuse(-1), flowtest.OK().Taking(-1), flowtest.OK().Do(nil))
 			},
 			[]string{`For("k"): Fail: 200`, "Refuse: -1ns", "TakingBetween: from -1ns", "Do: the function is nil"},
 		},
-		"a range":         {func() { api.Otherwise(flowtest.OK().TakingBetween(2, 1)) }, []string{"from 2ns to 1ns"}},
+		"a range":         {func() { api.Otherwise(flowtest.OK().TakingBetween(2, 1)) }, []string{"2ns to 1ns"}},
 		"a status":        {func() { api.Otherwise(flowtest.Fail(600)) }, []string{"600"}},
 		"no limit":        {func() { api.Limit(0, sec) }, []string{"Limit: 0 in 1s"}},
 		"no time":         {func() { api.Limit(1, 0) }, []string{"Limit: 1 in 0s"}},

@@ -112,13 +112,13 @@ func (s Step) Do(f func()) Step {
 // check notes what is wrong with s.
 func (s Step) check(p *invalid.Problems, where string) {
 	if s.status != 0 && (s.status < http.StatusBadRequest || s.status > 599) {
-		p.Addf(where, "Fail: %d is no status from 400 to 599", s.status)
+		p.Addf(where, "Fail: %d is not a status from 400 to 599", s.status)
 	}
 	if s.retryAfter < 0 {
 		p.Addf(where, "Refuse: %s is negative", s.retryAfter)
 	}
 	if s.low < 0 || s.high < s.low {
-		p.Addf(where, "TakingBetween: from %s to %s is no range of time", s.low, s.high)
+		p.Addf(where, "TakingBetween: %s to %s is not a range", s.low, s.high)
 	}
 	if slices.ContainsFunc(s.do, func(f func()) bool { return f == nil }) {
 		p.Addf(where, "Do: the function is nil")

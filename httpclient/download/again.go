@@ -15,7 +15,7 @@ const (
 )
 
 // errStale says that what is there is of no use; the next request asks for everything.
-var errStale = errors.New("the server has another version, or no ranges")
+var errStale = errors.New("the server has another version, or does not support ranges")
 
 // getAll makes requests until nothing is missing.
 func (s *session) getAll() error {

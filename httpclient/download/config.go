@@ -151,7 +151,7 @@ func (c *config) checkRequest(req *http.Request) {
 	}
 	for _, name := range []string{"Range", "If-Range"} {
 		if req.Header.Get(name) != "" {
-			c.problems.Addf("req", "has the header %s, which a download sets by itself; leave it out", name)
+			c.problems.Addf("req", "has the header %s, which a download sets itself; leave it out", name)
 		}
 	}
 	if c.resource == "" {

@@ -24,7 +24,7 @@ func (c Config) validateHeaders(p *invalid.Problems, secret string) {
 		case seen[canonical] != "":
 			p.Addf(field, "is %s again; leave one out", seen[canonical])
 		case canonical == auth:
-			p.Addf(field, "is where Auth puts the Secret; leave one of them out")
+			p.Addf(field, "is the header in which Auth sends the Secret; leave one of them out")
 		case header.Reserved(name) != "":
 			p.Addf(field, "%s", header.Reserved(name))
 		}
@@ -33,10 +33,10 @@ func (c Config) validateHeaders(p *invalid.Problems, secret string) {
 			p.Addf(field, "the value %s", problem)
 		}
 		if len(secret) >= redact.MinSecret && strings.Contains(value, secret) {
-			p.Addf(field, "has the Secret in it, which Auth sends; leave it out here")
+			p.Addf(field, "contains the Secret, which Auth sends; leave it out here")
 		}
 	}
 	if len(secret) >= redact.MinSecret && strings.Contains(c.BaseURL+c.Path, secret) {
-		p.Addf("BaseURL", "it or Path has the Secret in it, which Auth sends; leave it out here")
+		p.Addf("BaseURL", "it or Path contains the Secret, which Auth sends; leave it out here")
 	}
 }

@@ -120,7 +120,7 @@ func TestEndpointConfigFromMapProblems(t *testing.T) {
 		{key: "headers", value: map[string]any{"X-B": 1, "X-A": nil}, text: `"X-A": it is empty; want a text, in quotation marks; "X-B": it is a number`},
 		{key: "headers", value: map[string]any{"X-A": ""}, text: `the text is empty`},
 		{key: "headers", value: map[string]any{"X-A": canary + "\n"}, field: "headers[X-A]", text: "white space"},
-		{key: "headers", value: map[string]any{"authorization": "Basic " + canary}, also: map[string]any{"secret": "k123"}, field: "headers[authorization]", text: "is where Auth puts"},
+		{key: "headers", value: map[string]any{"authorization": "Basic " + canary}, also: map[string]any{"secret": "k123"}, field: "headers[authorization]", text: "is the header in which Auth sends"},
 		{key: "idempotency_keys", value: "yes", text: "it is a text; want true or false"},
 		{key: "timeout", value: []any{30}, text: `it is a list; want a text with units, such as "30s" or "1m30s", or a number of seconds`},
 		{key: "timeout", value: 0, text: "is not positive"},

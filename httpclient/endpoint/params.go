@@ -115,7 +115,7 @@ func (t *target) with(p *Params, h http.Header) error {
 		case !header.IsToken(name):
 			return fmt.Errorf("endpoint: Params.Header: %q is not a header name", header.Shown(name))
 		case canonical == t.auth:
-			problem = "is where Auth puts the Secret; leave one of them out"
+			problem = "is the header in which Auth sends the Secret; leave one of them out"
 		case canonical != "Idempotency-Key" && canonical != header.CorrelationID:
 			problem = header.Reserved(name)
 		}

@@ -93,7 +93,7 @@ func TestEndpointParamsThatAreRejected(t *testing.T) {
 		"the other way":    {endpoint.Params{Path: m{"id": `a\..\b`}}, "a segment of dots"},
 		"no header":        {endpoint.Params{Path: m{"id": "1"}, Header: m{"a b: " + canary: "c"}}, "is not a header name"},
 		"a line break":     {endpoint.Params{Path: m{"id": "1"}, Header: m{"A": canary + "\n"}}, "Params.Header[A] has a value that begins or ends"},
-		"the secret's":     {endpoint.Params{Path: m{"id": "1"}, Header: m{"authorization": canary}}, "is where Auth puts the Secret"},
+		"the secret's":     {endpoint.Params{Path: m{"id": "1"}, Header: m{"authorization": canary}}, "is the header in which Auth sends the Secret"},
 		"net/http's":       {endpoint.Params{Path: m{"id": "1"}, Header: m{"Host": canary}}, "is set by net/http"},
 		"the type":         {endpoint.Params{Path: m{"id": "1"}, Header: m{"Content-Type": canary}}, "is set by ContentType"},
 	} {

@@ -32,7 +32,7 @@ func TestTheLinterKnowsEveryPlace(t *testing.T) {
 	config, err := os.ReadFile(filepath.Join(root, ".golangci.yml"))
 	require.NoError(t, err)
 
-	for _, p := range house {
+	for _, p := range table {
 		files := strings.Replace(p.pattern, "/...", "/**", 1) + "/*.go"
 		files = "${config-path}/" + strings.TrimPrefix(files, "/")
 		assert.True(t, strings.Contains(string(config), `"`+files+`"`), "depguard has no rule for %s", name(p.pattern))
@@ -47,7 +47,7 @@ func TestViolations(t *testing.T) {
 		of   pkg
 		want []string
 	}{
-		"down one floor": {
+		"down one layer": {
 			of: pkg{ImportPath: ours("adaptive"), Imports: []string{ours("throttle"), "context", "C"}},
 		},
 		"from the roof to the cellar": {
@@ -58,7 +58,7 @@ func TestViolations(t *testing.T) {
 				"github.com/cenkalti/backoff/v5", "golang.org/x/sync/errgroup", "go.opentelemetry.io/otel/metric/noop",
 			}},
 		},
-		"up one floor": {
+		"up one layer": {
 			of:   pkg{ImportPath: ours("throttle"), Imports: []string{ours("adaptive")}},
 			want: []string{"throttle (F1) imports adaptive (F2): the arrow climbs"},
 		},
@@ -69,7 +69,7 @@ func TestViolations(t *testing.T) {
 		"every wrong arrow is told": {
 			of: pkg{ImportPath: ours("retry"), Imports: []string{ours("event"), ours("throttle"), ours("node")}},
 			want: []string{
-				"retry (F1) imports throttle (F1): the arrow stays on its floor",
+				"retry (F1) imports throttle (F1): the arrow stays on its layer",
 				"retry (F1) imports node (F6): the arrow climbs",
 			},
 		},
@@ -78,18 +78,18 @@ func TestViolations(t *testing.T) {
 		},
 		"internal does not stand on event": {
 			of:   pkg{ImportPath: ours("internal/clock"), Imports: []string{ours("internal/invalid"), ours("event")}},
-			want: []string{"internal/clock (F0) imports event (F0): the arrow stays on its floor"},
+			want: []string{"internal/clock (F0) imports event (F0): the arrow stays on its layer"},
 		},
 		"a suite knows what it tests": {
 			of: pkg{ImportPath: ours("quota/quotatest"), Imports: []string{ours("quota")}},
 		},
 		"and only that": {
 			of:   pkg{ImportPath: ours("quota/quotatest"), Imports: []string{ours("adaptive")}},
-			want: []string{"quota/quotatest (F2) imports adaptive (F2): the arrow stays on its floor"},
+			want: []string{"quota/quotatest (F2) imports adaptive (F2): the arrow stays on its layer"},
 		},
 		"and is not known by it": {
 			of:   pkg{ImportPath: ours("quota"), Imports: []string{ours("quota/quotatest")}},
-			want: []string{"quota (F2) imports quota/quotatest (F2): the arrow stays on its floor"},
+			want: []string{"quota (F2) imports quota/quotatest (F2): the arrow stays on its layer"},
 		},
 		"an example shows flows": {
 			of: pkg{ImportPath: ours("examples/quickstart"), Imports: []string{ours("flow"), ours("providertest")}},
@@ -98,17 +98,17 @@ func TestViolations(t *testing.T) {
 			of:   pkg{ImportPath: ours("providertest"), Imports: []string{"net/http", ours("internal/clock")}},
 			want: []string{"providertest imports internal/clock, and a leaf imports nothing of ours"},
 		},
-		"a package without a floor": {
+		"a package without a layer": {
 			of:   pkg{ImportPath: ours("util"), Imports: []string{ours("flow")}},
-			want: []string{"util has no floor: place it in internal/arch/floors_test.go and in .golangci.yml"},
+			want: []string{"util has no layer: place it in internal/arch/layers_test.go and in .golangci.yml"},
 		},
 		"a name that only begins like a place": {
 			of:   pkg{ImportPath: ours("eventual")},
-			want: []string{"eventual has no floor: place it in internal/arch/floors_test.go and in .golangci.yml"},
+			want: []string{"eventual has no layer: place it in internal/arch/layers_test.go and in .golangci.yml"},
 		},
 		"another module of this repository": {
 			of:   pkg{ImportPath: ours("flow"), Imports: []string{ours("store/redisstore")}},
-			want: []string{"flow (F7) imports store/redisstore, which stands on no floor of the core"},
+			want: []string{"flow (F7) imports store/redisstore, which stands on no layer of the core"},
 		},
 		"a dependency nobody decided on": {
 			of:   pkg{ImportPath: ours("node"), Imports: []string{foreign}},

@@ -15,7 +15,7 @@ type pkg struct {
 }
 
 // violations says what is wrong with the imports of packages, one line each,
-// and is nil when the house is in order.
+// and is nil when the table is in order.
 func violations(packages []pkg) []string {
 	var found []string
 	for _, p := range packages {
@@ -24,8 +24,8 @@ func violations(packages []pkg) []string {
 			found = append(found, p.ImportPath+" is not a package of "+module)
 			continue
 		}
-		if _, placed := floorOf(from); !placed {
-			found = append(found, name(from)+" has no floor: place it in internal/arch/floors_test.go and in .golangci.yml")
+		if _, placed := layerOf(from); !placed {
+			found = append(found, name(from)+" has no layer: place it in internal/arch/layers_test.go and in .golangci.yml")
 		}
 		for _, imported := range p.Imports {
 			if problem := wrongImport(from, imported); problem != "" {
@@ -64,29 +64,29 @@ func wrongArrow(from, to string) string {
 	if slices.Contains(leaves, from) {
 		return fmt.Sprintf("%s imports %s, and a leaf imports nothing of ours", name(from), name(to))
 	}
-	high, placed := floorOf(from)
+	high, placed := layerOf(from)
 	if !placed {
 		return "" // said once, of the package
 	}
-	low, placed := floorOf(to)
+	low, placed := layerOf(to)
 	switch {
 	case !placed:
-		return fmt.Sprintf("%s (F%d) imports %s, which stands on no floor of the core", name(from), high, name(to))
+		return fmt.Sprintf("%s (F%d) imports %s, which stands on no layer of the core", name(from), high, name(to))
 	case low > high:
 		return fmt.Sprintf("%s (F%d) imports %s (F%d): the arrow climbs", name(from), high, name(to), low)
 	case low == high && !isLevel(from, to):
-		return fmt.Sprintf("%s (F%d) imports %s (F%d): the arrow stays on its floor", name(from), high, name(to), low)
+		return fmt.Sprintf("%s (F%d) imports %s (F%d): the arrow stays on its layer", name(from), high, name(to), low)
 	default:
 		return ""
 	}
 }
 
-func floorOf(rel string) (floor int, placed bool) {
-	i := slices.IndexFunc(house, func(p place) bool { return matches(rel, p.pattern) })
+func layerOf(rel string) (layer int, placed bool) {
+	i := slices.IndexFunc(table, func(p place) bool { return matches(rel, p.pattern) })
 	if i < 0 {
 		return 0, false
 	}
-	return house[i].floor, true
+	return table[i].layer, true
 }
 
 func isLevel(from, to string) bool {
@@ -117,7 +117,7 @@ func matchesAny(path string, patterns []string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool { return matches(path, pattern) })
 }
 
-// name is how a package of ours is called in a message.
+// name is how a package of headrace is called in a message.
 func name(rel string) string {
 	if rel == "" {
 		return "the root package"

@@ -57,7 +57,7 @@ func (d decoder) value(n *Node, keys []string, v reflect.Value) {
 			f, err := strconv.ParseFloat(n.text, 64)
 			d.ps.Add(keys, err)
 			if v.SetFloat(f); f == 0 && !d.zero {
-				d.ps.Addf(keys, "0 would be the default: leave the key out, or write what is above 0 and at most 1")
+				d.ps.Addf(keys, "0 would be the default: leave the key out, or write a number above 0 and at most 1")
 			}
 		}
 	case reflect.Int, reflect.Int64:
@@ -106,7 +106,7 @@ func (d decoder) is(n *Node, want kind, keys []string, wanted string) bool {
 	case n.kind == null:
 		d.ps.Addf(keys, "there is no value: write %s, or leave the key out", wanted)
 	case want == number && n.kind == text:
-		d.ps.Addf(keys, "%q is a text: write %s, without quotation marks", Clip(n.text), wanted)
+		d.ps.Addf(keys, "%q is a string: write %s, without quotation marks", Clip(n.text), wanted)
 	case want == text && n.kind == number:
 		d.ps.Addf(keys, "%s is a number: write %s, in quotation marks", Clip(n.text), wanted)
 	default:
@@ -198,5 +198,5 @@ func (d decoder) unknown(f field, keys []string, known map[string]reflect.Value)
 }
 
 func (d decoder) twice(f field, keys []string) {
-	d.ps.AddAt(f.at, keys, "the key comes twice: leave one out")
+	d.ps.AddAt(f.at, keys, "the key is given twice: leave one out")
 }

@@ -66,7 +66,7 @@ func (n *Node) find(keys []string) (at int) {
 const deepest = 64
 
 var (
-	errTooDeep = errors.New("the objects lie too deep in each other")
+	errTooDeep = errors.New("the objects are nested too deeply")
 	errEmpty   = errors.New("the text is empty: write guards with their limits, or {} for none")
 )
 

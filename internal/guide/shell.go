@@ -214,7 +214,7 @@ func listening(ctx context.Context, address string) error {
 		select {
 		case <-again.C:
 		case <-ctx.Done():
-			return fmt.Errorf("nobody listens at %s: %w", address, context.Cause(ctx))
+			return fmt.Errorf("nothing listens at %s: %w", address, context.Cause(ctx))
 		}
 	}
 }

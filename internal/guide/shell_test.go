@@ -151,12 +151,12 @@ func exists(file string) bool {
 	return err == nil
 }
 
-func TestNobodyListens(t *testing.T) {
+func TestNothingListens(t *testing.T) {
 	address, err := listen(t.Context(), "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))
-	require.EqualError(t, listening(ctx, address), "nobody listens at "+address+": enough")
+	require.EqualError(t, listening(ctx, address), "nothing listens at "+address+": enough")
 }
 
 func TestFreePorts(t *testing.T) {

@@ -54,7 +54,7 @@ func (s *Setup) Change(setting string, f func()) {
 		return
 	}
 	p := Problems{Owner: s.owner}
-	p.Addf(setting, "it came after the first run, which freezes all settings: move it before that")
+	p.Addf(setting, "it was set after the first run, which freezes all settings: move it before the run")
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.late = append(s.late, p.errs...)

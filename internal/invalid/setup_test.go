@@ -36,8 +36,8 @@ func TestSetupIsFrozenByTheFirstUse(t *testing.T) {
 	s := setup()
 	require.NoError(t, s.Use(s.Err))
 	s.Change("A", func() { t.Error("it changed a frozen setting") })
-	assert.ErrorContains(t, s.Use(s.Err), "node: A: it came after the first run")
-	assert.ErrorContains(t, s.Err(), "node: A: it came after the first run")
+	assert.ErrorContains(t, s.Use(s.Err), "node: A: it was set after the first run")
+	assert.ErrorContains(t, s.Err(), "node: A: it was set after the first run")
 }
 
 // Later uses look at one word, which a change that was refused resets.
@@ -49,7 +49,7 @@ func TestSetupOfManyUses(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(100, func() { _ = s.Use(nil) }))
 	s.Change("A", func() { t.Error("it changed a frozen setting") })
 	for range 3 {
-		assert.ErrorContains(t, s.Use(s.Err), "node: A: it came after the first run")
+		assert.ErrorContains(t, s.Use(s.Err), "node: A: it was set after the first run")
 	}
 }
 

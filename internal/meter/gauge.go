@@ -42,7 +42,7 @@ type Gauge struct {
 }
 
 // New returns a gauge from which nothing was taken. base is the instant 0, guard
-// widens the window (see throttle.WithGuard). Calls with a number up to since
+// widens the window (see throttle.WithMargin). Calls with a number up to since
 // were not charged.
 func New(w Window, base time.Time, guard time.Duration, since int64) Gauge {
 	g := Gauge{Window: w, since: since}

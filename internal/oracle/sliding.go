@@ -22,7 +22,7 @@ type slidingMeter struct {
 	sum  int64
 }
 
-var errTooMuch = errors.New("more is given back than was taken")
+var errTooMuch = errors.New("more units were returned than taken")
 
 func newSlidingMeter(r Rule) *slidingMeter { return &slidingMeter{rule: r, ring: make([]line, 16)} }
 

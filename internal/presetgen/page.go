@@ -17,15 +17,15 @@ const head = `# Presets
 The documented rate limits of %[2]d providers, in %[1]d rows. This page is generated from
 [presets/facts.json](../presets/facts.json).
 
-Limits change, and those of your account may differ: look at its limits page. A preset is where a limiter starts; the
+Limits change, and those of your account may differ: check its limits page. A preset is the starting point of a limiter; the
 provider's headers and rate-limit responses move it up and down. The limits of a preset marked **hard** are never
 exceeded, because going faster gets you banned instead of a 429.
 
 - Limits are written as [throttle.ParseLimits](https://pkg.go.dev/github.com/headrace/headrace/throttle#ParseLimits) reads
   them. A window slides unless the day is known to begin at a certain hour; then it is fixed. A month is 31 days.
 - As of: the date of the source. A ~ marks an estimate: the source has no date, and this is the earliest plausible one.
-- Source: the link leads to it; its title is below the table.
-- Confidence: *high*, read in the provider's own text; *medium*, from a dated copy, or derived; *low*, old, or sources
+- Source: a link; its title is below the table.
+- Confidence: *high*, from the provider's own documentation; *medium*, from a dated copy, or derived; *low*, old, or sources
   disagree; *convention*, a usual number and not a limit of a provider.
 - A name without a model, such as ` + "`openai/tier1`" + `, stands for the whole tier: the lowest limits of the rows marked **main**.
 - Every name of the table is a ` + "`presets.ID`" + `, such as ` + "`\"github/actions\"`" + `; an unknown one is an error with the nearest names. The tiers
@@ -40,7 +40,7 @@ Edit the row in presets/facts.json: the number, ` + "`source`" + `, ` + "`as_of`
 ` + "`go generate ./presets && go test ./presets/... ./internal/presetgen`" + `. The tests check every row and fail while this page or
 a constant is out of date.
 
-Your own file has the same form, is read by ` + "`presets.Parse`" + ` and laid over the table by ` + "`presets.Default().With(table)`" + `.
+Your own file has the same form, is read by ` + "`presets.Parse`" + ` and added to the table by ` + "`presets.Default().With(table)`" + `.
 Profiles made in Go do the same through ` + "`presets.New`" + `.
 
 | field | meaning |
@@ -50,8 +50,8 @@ Profiles made in Go do the same through ` + "`presets.New`" + `.
 | rps, per_10s, rpm, per_5min, rph, rpd, per_month | requests in a second, 10 seconds, a minute, 5 minutes, an hour, a day, a month |
 | tpm, tpd | tokens in a minute, a day; of input only where counts is "input tokens" |
 | itpm, uncached_itpm, otpm | tokens of input, and of output, in a minute |
-| points_per_s, points_per_min, ipm, inputs_per_min, audio_s_per_hour, audio_s_per_day | points: what the provider counts instead of requests or tokens, such as images, inputs, seconds of audio |
-| concurrency, min_interval_s | calls in flight; the least time between two of them |
+| points_per_s, points_per_min, ipm, inputs_per_min, audio_s_per_hour, audio_s_per_day | points: units other than requests and tokens, such as images, inputs, seconds of audio |
+| concurrency, min_interval_s | calls in flight; the minimum time between two of them |
 | burst | calls that may be sent at once: makes the shortest window of requests a token bucket |
 | batch_queue_tokens, batch_queue_requests, rpm_per_1k_tpm | kept in ` + "`Profile.Extra`" + `: these are not windows |
 | reset | when a day begins, such as "midnight America/Los_Angeles" |

@@ -10,7 +10,7 @@ type pair struct{ key, value *yaml.Node }
 func (d *Document) merged(n *yaml.Node, depth int) ([]pair, error) {
 	switch d.taken++; {
 	case depth > deepest:
-		return nil, problemAt(placeOf(n), "the merge keys lie too deep in each other, or a mapping merges itself")
+		return nil, problemAt(placeOf(n), "the merge keys are nested too deeply, or a mapping merges itself")
 	case d.taken > d.plain+largest:
 		return nil, problemAt(placeOf(n), tooLarge, largest)
 	}

@@ -124,7 +124,7 @@ func (d *Document) line(n *yaml.Node, text string) {
 func (d *Document) value(n *yaml.Node, depth int) error {
 	switch {
 	case depth > deepest:
-		return problemAt(placeOf(n), "the entries lie too deep in each other, or an alias contains itself")
+		return problemAt(placeOf(n), "the entries are nested too deeply, or an alias contains itself")
 	case len(d.places) > d.plain+largest:
 		return problemAt(placeOf(n), tooLarge, largest)
 	}

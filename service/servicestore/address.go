@@ -39,7 +39,7 @@ func endpointOf(address string, p *invalid.Problems) (e endpoint) {
 	case u.User != nil:
 		p.Addf("Address", "it contains a user or a password: use WithToken")
 	case u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "":
-		p.Addf("Address", "there is something behind the host: write %s", addressForms)
+		p.Addf("Address", "unexpected text after the host: write %s", addressForms)
 	default:
 		e.secure = u.Scheme == "https"
 		port := u.Port()

@@ -175,7 +175,7 @@ func (s *Store) Cooldown(ctx context.Context, key string, d time.Duration) error
 		return context.Cause(ctx)
 	}
 	if key == "" {
-		return &fault.FieldError{Owner: "quota", Field: "Key", Problem: "it is empty: name what is limited"}
+		return &fault.FieldError{Owner: "quota", Field: "Key", Problem: "it is empty: name the limited resource"}
 	}
 	if d <= 0 {
 		return nil

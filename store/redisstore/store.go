@@ -78,7 +78,7 @@ func WithBatches(calls int, hold time.Duration) Option {
 func Open(url string, options ...Option) (*Store, error) {
 	o, err := redis.ParseURL(url)
 	if err != nil { // its text may repeat the password
-		return nil, &fault.FieldError{Owner: "redisstore", Field: "URL", Problem: "it is not understood: give one such as " +
+		return nil, &fault.FieldError{Owner: "redisstore", Field: "URL", Problem: "it is not valid: use one such as " +
 			"redis://user:password@localhost:6379/0, with special characters of the password escaped"}
 	}
 	s, err := newStore(options)

@@ -13,13 +13,13 @@
 //
 // # Durability
 //
-// What Finish, Open, SaveLaw and Forget did is on disk when they return, and
+// The effect of Finish, Open, SaveLaw and Forget is on disk when they return, and
 // survives a kill and a loss of power: each commit syncs the write-ahead log
 // (synchronous = FULL). Up to 64 concurrent calls share a commit. Begin, Renew and
 // Release do not wait for the disk. If a Begin is lost, its item is called again.
 // A call that fails, or ends with its context, changes nothing and may be repeated.
 //
-// What a Quota decided survives a kill. After a loss of power the last decisions
+// The decisions of a Quota survive a kill. After a loss of power the last decisions
 // may be missing, and their fencing tokens may be given again (synchronous = NORMAL).
 //
 // # Several processes
@@ -29,27 +29,11 @@
 // if its process has died on this machine. The file must be on a local disk. A copy
 // of an open file needs the -wal and -shm files next to it, or use sqlite3's backup.
 //
-// # Limits
+// docs/sharing.md describes the order of processes and what a change of the clock does.
 //
-// Concurrent calls of a process are decided in one transaction, and equal ones as
-// one. Processes take turns by locks on the files -turn and -next beside the database
-// (flock); on systems without flock, such as Windows, the order is random. A process
-// that is stopped within a transaction blocks the others until WithBusyTimeout or
-// their contexts end; one that is killed does not.
+// # Retention and errors
 //
-// Time is the clock of the host. If that is set back, the limits' time runs at half
-// speed until the clock has caught up, so that no call is admitted too early. If it
-// is set back by more than a day, the limits' time continues at full speed. Calendars
-// follow the clock from the end of their present period on; what was taken in it also
-// counts in the period that it ends in. Idle keys are deleted as new ones are added.
-//
-// # Retention
-//
-// A run stays in the file until it is forgotten, which shrinks the file:
-//
-//	forgotten, err := journal.ForgetBefore(ctx, j, time.Now().AddDate(0, 0, -30))
-//
-// # Errors
+// A run stays in the file until [journal.ForgetBefore] or Forget deletes it.
 //
 // Problems of the file are a [*FileError] with one of the reasons of this package.
 // After ErrFull and ErrLocked the journal and the limits remain usable. A damaged

@@ -18,7 +18,7 @@ import (
 var (
 	// ErrFull is for a full disk, or a file that may not grow. The file can be used again once there is
 	// space.
-	ErrFull = errors.New("there is no room left for it: make room on the disk, and run again")
+	ErrFull = errors.New("the disk is full: free some space, and run again")
 	// ErrReadOnly is for a file, folder or file system that is not writable.
 	ErrReadOnly = errors.New("it cannot be written: the file, its folder (for the files -wal and -shm next to it) and its file system have to be writable for this user")
 	// ErrLocked is for a file that another process locked for longer than WithBusyTimeout.
@@ -26,9 +26,9 @@ var (
 	// ErrGone is for a file that was deleted or replaced while it was open.
 	ErrGone = errors.New("the file was deleted, moved or replaced while it was in use: open it anew")
 	// ErrForeign is for a file that is not a database, or that of another application.
-	ErrForeign = errors.New("the file is not one of headrace: give another path")
+	ErrForeign = errors.New("the file does not belong to headrace: use another path")
 	// ErrDamaged is for a database that SQLite cannot read, or a row with a wrong checksum.
-	ErrDamaged = errors.New("the file is damaged: save what sqlite3's .recover finds, and begin with a new file")
+	ErrDamaged = errors.New("the file is damaged: save what sqlite3's .recover finds, and start with a new file")
 	// ErrUnusable is for everything else.
 	ErrUnusable = errors.New("it cannot be used: it has to be a file in a folder that exists, on a local disk, not on a network share")
 )

@@ -16,7 +16,7 @@ import (
 )
 
 func run(ctx context.Context) error {
-	// Two calls at a time. It does not tell, but refuses what is more.
+	// Two calls at a time, an undisclosed limit: it rejects all others.
 	model, err := fake.New(providertest.Config{Limits: providertest.Limits{Concurrency: 2}})
 	if err != nil {
 		return err
@@ -26,15 +26,15 @@ func run(ctx context.Context) error {
 		return model.Ask(ctx, "Summarise this in one sentence.", t.Body)
 	}
 
-	found := node.Map("found", ask).WithParallel(6)
+	learned := node.Map("learned", ask).WithParallel(6)
 
 	limits, err := throttle.ParseLimits("2 concurrent, 500/min")
 	if err != nil {
 		return err
 	}
-	told := node.Map("told", ask).WithParallel(6).WithLimits(limits)
+	configured := node.Map("configured", ask).WithParallel(6).WithLimits(limits)
 
-	for _, summarise := range []*node.Batch[node.None, tutorial.Text, string]{found, told} {
+	for _, summarise := range []*node.Batch[node.None, tutorial.Text, string]{learned, configured} {
 		summaries, err := summarise.All(ctx, tutorial.Texts())
 		if err != nil {
 			return err

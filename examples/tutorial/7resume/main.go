@@ -104,7 +104,7 @@ func catalogue(model tutorial.Model, quota *guard.Guard, j journal.Journal) *nod
 	return flow.Each("texts", entries, entry, func(c *Catalogue, done []Entry) { c.Entries = done }).
 		WithParallel(3).
 		WithJournal(j).
-		WithKey(func(e Entry) string { return e.Text.Title }). // by which it is found there
+		WithKey(func(e Entry) string { return e.Text.Title }). // identifies the item in the journal
 		WithVersion(version)
 }
 

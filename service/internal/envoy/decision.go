@@ -159,7 +159,7 @@ func (d *decision) take(ctx context.Context) (t quota.Ticket, admitted bool, err
 	}
 }
 
-var errNonsense = errors.New("envoy: the store refuses, and does not say what")
+var errNonsense = errors.New("envoy: the store rejected the request without naming a limit")
 
 // request demands what is not over yet. Of what never fits, and of a refused request,
 // it asks for the use only. index has the bucket of each demand.

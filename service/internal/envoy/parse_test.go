@@ -180,6 +180,6 @@ func TestTheGuideListsTheDifferences(t *testing.T) {
 	guide, err := os.ReadFile("../../../docs/envoy.md")
 	require.NoError(t, err)
 	for _, d := range envoy.Differences() {
-		assert.Contains(t, string(guide), "- "+d.Text+"\n")
+		assert.True(t, strings.Contains(string(guide), "- "+d.Text+"\n"), "docs/envoy.md does not have: %s", d.Text)
 	}
 }

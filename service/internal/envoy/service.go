@@ -36,7 +36,7 @@ type Settings struct {
 func (s *Settings) Validate() error {
 	p := invalid.Problems{Owner: "envoy"}
 	if s.Config == nil {
-		p.Addf("Config", "it is nil: give what Parse returns")
+		p.Addf("Config", "it is nil: pass the result of Parse")
 	}
 	for field, name := range map[string]string{"Limit": s.Headers.Limit, "Remaining": s.Headers.Remaining, "Reset": s.Headers.Reset} {
 		if name != "" && !header.IsToken(name) {

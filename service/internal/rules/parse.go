@@ -149,7 +149,7 @@ func (f *File) rules(p *document.Problems) *Set {
 			r.Name = nameOf(i, l)
 		}
 		if taken[r.Name] {
-			p.Addf(document.Below(keys, "name"), "%q is the name of another limit too", document.Clip(r.Name))
+			p.Addf(document.Below(keys, "name"), "%q is also the name of another limit", document.Clip(r.Name))
 		}
 		taken[r.Name] = true
 		s.known[l.Scope] = true
@@ -277,7 +277,7 @@ func (l *Limit) windows(r *Rule, keys []string, p *document.Problems) {
 		p.Addf(at, "%d windows are more than %d", n, mostWindows)
 	}
 	if l.Limits.Concurrency > 0 {
-		p.Addf(at, "%d concurrent cannot be served, because a check has no end: write windows, such as 5/s", l.Limits.Concurrency)
+		p.Addf(at, "%d concurrent cannot be enforced, because a check does not end: write windows, such as 5/s", l.Limits.Concurrency)
 	}
 	for _, w := range l.Limits.Windows {
 		if w.Unit() != throttle.Requests {

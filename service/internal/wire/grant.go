@@ -44,7 +44,7 @@ func putBound(g *quota.Grant, demands []quota.Demand) *pb.Bound {
 }
 
 // ErrAnswer is the error for an answer that is not understood.
-var ErrAnswer = errors.New("an answer that is not understood: the server may be of another version")
+var ErrAnswer = errors.New("unexpected answer: the server may have another version")
 
 // Grant reads the answer to a Take of demands, which its ticket and bound refer to.
 func Grant(m *pb.Grant, demands []quota.Demand) (g quota.Grant, err error) {

@@ -109,7 +109,7 @@ func (x *examination) replicas(ctx context.Context, g *Group, address string) {
 	ctx, cancel := x.within(ctx)
 	defer cancel()
 	look := func() (all []group.Replica, leaders int, err error) {
-		all, err = bounded(ctx, func(ctx context.Context) ([]group.Replica, error) { return group.Look(ctx, address) })
+		all, err = bounded(ctx, func(ctx context.Context) ([]group.Replica, error) { return group.Replicas(ctx, address) })
 		for _, r := range all {
 			if r.Leads {
 				leaders++

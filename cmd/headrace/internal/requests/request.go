@@ -92,7 +92,7 @@ func parse(text []byte, n int64, f Format) Request {
 		return bad(text, n, "custom_id is missing: it identifies the result")
 	}
 	if len(id) > maxID {
-		return bad(text, n, "custom_id has %d bytes: the most is %d", len(id), maxID)
+		return bad(text, n, "custom_id has %d bytes: the maximum is %d", len(id), maxID)
 	}
 	if strings.ContainsRune(id, 0) {
 		return bad(text, n, "custom_id holds a NUL")

@@ -177,7 +177,7 @@ func TestWhatIsWrongWithALine(t *testing.T) {
 		`["a"]`: "not a request: it is a JSON array, not an object",
 		`7`:     "not a request: it is a JSON number, not an object",
 		`{"custom_id":null,"url":"/v1/x","body":{}}`:                     "custom_id is missing: it identifies the result",
-		`{"custom_id":"` + strings.Repeat("é", 257) + `","url":"/v1/x"}`: "custom_id has 514 bytes: the most is 512",
+		`{"custom_id":"` + strings.Repeat("é", 257) + `","url":"/v1/x"}`: "custom_id has 514 bytes: the maximum is 512",
 		`{"custom_id":"a\u0000","url":"/v1/x","body":{}}`:                "custom_id holds a NUL",
 		`{"custom_id":"a","method":"GET","url":"/v1/x","body":{}}`:       `method is "GET": only POST can be sent`,
 		`{"custom_id":"a","url":"/v1/x","body":{}} {}`:                   "not a request: invalid character '{' after top-level value",

@@ -11,7 +11,7 @@ import (
 	"github.com/headrace/headrace/fault"
 )
 
-// Replica is a replica of a service, as Look found it.
+// Replica is a replica of a service, as Replicas found it.
 type Replica struct {
 	// URL is where members reach the replica.
 	URL string
@@ -23,13 +23,13 @@ type Replica struct {
 	Err error
 }
 
-// Look asks the replicas of a service which of them is the leader, without joining the group. The address
+// Replicas asks the replicas of a service which of them is the leader, without joining the group. The address
 // is that of a service, as for Join. The replicas are in the order of the address; if the leader that they
 // name is not among them, it comes last. Each takes two seconds at most. An error is a *fault.FieldError
 // about the address. A named leader that must not get the token (see Join) is not asked.
-func Look(ctx context.Context, address string) ([]Replica, error) {
+func Replicas(ctx context.Context, address string) ([]Replica, error) {
 	if !strings.HasPrefix(address, "https:") && !strings.HasPrefix(address, "http:") {
-		return nil, &fault.FieldError{Owner: "group: Look", Field: "address", Problem: "it is not that of a service: use https://HOST:PORT"}
+		return nil, &fault.FieldError{Owner: "group: Replicas", Field: "address", Problem: "it is not the address of a service: use https://HOST:PORT"}
 	}
 	s, err := parseService(address)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/headrace/headrace/group"
 )
 
-// Looking is not joining, and one replica's trouble is not that of the others.
-func TestLook(t *testing.T) {
+// Asking is not joining, and one replica's trouble is not that of the others.
+func TestReplicas(t *testing.T) {
 	h, err := group.NewHandler(group.HandlerConfig{})
 	require.NoError(t, err)
 	defer h.Close()
@@ -23,7 +23,7 @@ func TestLook(t *testing.T) {
 	defer up.Close()
 	down := httptest.NewServer(h)
 	down.Close()
-	all, err := group.Look(t.Context(), up.URL+","+down.URL)
+	all, err := group.Replicas(t.Context(), up.URL+","+down.URL)
 	require.NoError(t, err)
 	require.Len(t, all, 2)
 	assert.Equal(t, group.Replica{URL: up.URL + group.Path, Leads: true}, all[0])
@@ -33,13 +33,13 @@ func TestLook(t *testing.T) {
 	assert.Zero(t, h.Stats().Members)
 
 	for _, address := range []string{"", "unix:/x", "http://limits.internal", "https://u:p@h"} {
-		_, err = group.Look(t.Context(), address)
+		_, err = group.Replicas(t.Context(), address)
 		require.ErrorAs(t, err, new(*fault.FieldError), address)
 	}
 }
 
 // A token is not sent to every host that a replica names as the leader.
-func TestLookDoesNotSendATokenElsewhere(t *testing.T) {
+func TestReplicasDoesNotSendATokenElsewhere(t *testing.T) {
 	t.Setenv(group.TokenEnv, "hunter2")
 	asked := false
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
@@ -50,7 +50,7 @@ func TestLookDoesNotSendATokenElsewhere(t *testing.T) {
 		_, _ = io.WriteString(w, `{"error":{"code":"NOT_LEADER","leader":"`+elsewhere+`"}}`)
 	}))
 	defer follower.Close()
-	all, err := group.Look(t.Context(), follower.URL)
+	all, err := group.Replicas(t.Context(), follower.URL)
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 	assert.Equal(t, elsewhere+group.Path, all[0].Leader)

@@ -1,23 +1,23 @@
 package arch
 
-// module is the core's path; every pattern below that names a package of ours
+// module is the core's path; every pattern below that names a package of headrace
 // is relative to it.
 const module = "github.com/headrace/headrace"
 
-// place puts the packages that match a pattern on a floor. A pattern is a
+// place puts the packages that match a pattern in a layer. A pattern is a
 // package, or a package and everything below it when it ends in "/...". The
 // root package is "".
 type place struct {
 	pattern string
-	floor   int
+	layer   int
 }
 
 // arrow is an import of one package, or of several, by others.
 type arrow struct{ from, to string }
 
-// house is the one table of floors: a package imports packages of lower floors
+// table is the one table of layers: a package imports packages of lower layers
 // and no others. The first pattern that matches wins.
-var house = []place{
+var table = []place{
 	{"internal/simulate/...", 3},
 	{"internal/presetgen", 4},
 	{"internal/inflight", 3},
@@ -62,7 +62,7 @@ var house = []place{
 	{"", 8},
 }
 
-// level lists the only arrows that may stay on their floor: a conformance
+// level lists the only arrows that may stay on their layer: a conformance
 // suite knows what it tests, and an example what it shows.
 var level = []arrow{
 	{"internal/emit", "event"},
@@ -83,7 +83,7 @@ var level = []arrow{
 	{"examples/...", "examples/..."},
 }
 
-// leaves import nothing of ours, whatever their floor would allow.
+// leaves import nothing of ours, whatever their layer would allow.
 var leaves = []string{"fault", "providertest", "internal/simulate/provider"}
 
 // dependencies are the packages of others that the core may import; one more
