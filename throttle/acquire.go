@@ -8,15 +8,19 @@ func (l *Limiter) Allow(c Cost) bool {
 	if l.governor != nil {
 		return l.allowGoverned(c)
 	}
+	v := undecided
 	if f := l.fast.Load(); f != nil && single(&c) {
-		switch f.allow(&l.clock) {
-		case allowed:
-			return true
-		case refused:
-			l.refusals.Add(1)
-			return false
-		case undecided:
-		}
+		v = f.allow(&l.clock)
+	} else if r := l.ring.Load(); r != nil && single(&c) {
+		v = r.allow(&l.clock)
+	}
+	switch v {
+	case allowed:
+		return true
+	case refused:
+		l.refusals.Add(1)
+		return false
+	case undecided:
 	}
 	return l.allowSlowly(&c)
 }

@@ -18,8 +18,9 @@ func SetFast(on func(c clockwork.Clock, isReal bool) bool) (undo func()) {
 
 // Open reports whether calls are admitted without the lock now.
 func (l *Limiter) Open() bool {
-	f := l.fast.Load()
-	return f != nil && f.word.Load() < sealed
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.open
 }
 
 // Governor is what Govern takes.

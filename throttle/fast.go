@@ -88,30 +88,57 @@ func single(c *Cost) bool {
 // lock takes the lock. Every method takes it by this, or misses what was admitted without it.
 func (l *Limiter) lock() {
 	l.mu.Lock()
-	if f := l.fast.Load(); f != nil && f.word.Load() < sealed {
-		l.foldLocked(f)
+	if l.open {
+		l.foldLocked()
 	}
 }
 
-// foldLocked seals f and takes over what was admitted by it.
-func (l *Limiter) foldLocked(f *fast) {
+// foldLocked takes over what was admitted without the lock, and ends that.
+func (l *Limiter) foldLocked() {
+	l.open = false
+	if f := l.fast.Load(); f != nil {
+		l.foldBucketLocked(f)
+	} else {
+		l.foldRingLocked(l.ring.Load())
+	}
+}
+
+// countLocked counts calls of one request that were admitted without the lock.
+func (l *Limiter) countLocked(n int64) {
+	l.seq += n
+	l.total[Requests] += n
+	l.stats.Admitted += n
+}
+
+// foldBucketLocked seals f and takes over what was admitted by it.
+func (l *Limiter) foldBucketLocked(f *fast) {
 	word := f.word.Swap(sealed)
 	n := int64(word >> instantBits)
 	if n == 0 {
 		return
 	}
 	l.gauges[0].Bucket.Resume(f.base + instant(word&instantMask))
-	l.seq += n
-	l.total[Requests] += n
-	l.stats.Admitted += n
+	l.countLocked(n)
 }
 
 // openLocked lets calls of one request be admitted without the lock, if nothing else can hold them back.
 func (l *Limiter) openLocked(now instant) {
-	if !l.simple || l.inFlight > 0 || l.closed.cause != nil || l.paused > now ||
+	if !l.simple || l.closed.cause != nil || l.paused > now ||
 		l.queue.head != nil || len(l.fronts)+len(l.heads)+l.joined+len(l.tries) > 0 {
 		return
 	}
+	switch {
+	case l.gauges[0].Bucket == nil:
+		if l.limit == 0 || l.inFlight < l.limit {
+			l.openRingLocked(now)
+		}
+	case l.inFlight == 0:
+		l.openBucketLocked(now)
+	}
+}
+
+// openBucketLocked opens the word, unless there is no room in it.
+func (l *Limiter) openBucketLocked(now instant) {
 	full, ok := l.gauges[0].Bucket.FullAt(now)
 	if !ok {
 		return
@@ -125,6 +152,7 @@ func (l *Limiter) openLocked(now instant) {
 	}
 	if full -= f.base; full <= instantMask {
 		f.word.Store(uint64(max(0, full)))
+		l.open = true
 	}
 }
 

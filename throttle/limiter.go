@@ -58,10 +58,13 @@ type Limiter struct {
 	seq        int64
 	total      amounts
 	stats      Stats
-	simple     bool // the limits may be such that calls are admitted without the lock
+	simple     bool   // the limits may be such that calls are admitted without the lock
+	open       bool   // calls are
+	slow       uint64 // calls of Allow with the lock since that was so
 
 	_        [64]byte             // what follows is not on the cache lines of what the lock guards
 	fast     atomic.Pointer[fast] // see there; nil: there is none
+	ring     atomic.Pointer[ring] // see there; nil: there is none
 	refusals atomic.Int64         // without the lock
 }
 
