@@ -37,6 +37,7 @@ type ring struct {
 	base   instant       // from which the words count
 	max    uint64        // units that may count
 	per    time.Duration // for which they do
+	back   uint64        // how many units before one the word is that it depends on; less than max: the ring can grow
 	words  []atomic.Uint64
 	front  atomic.Uint64 // at most the number of the next unit: a hint
 	opened atomic.Int64  // when it was
@@ -54,46 +55,41 @@ func number(word uint64) uint64 { return word >> instantBits }
 
 func when(word uint64) instant { return instant(word & instantMask) } //nolint:gosec // it has 44 bits
 
-// back is how many units before one the word is that it depends on: of a ring that could grow the one that it replaces.
-func (r *ring) back() uint64 { return min(r.max, uint64(len(r.words))) }
-
 // allow admits or refuses a call of one request.
 func (r *ring) allow(c *clock.Clock) verdict {
 	now := c.Elapsed() - r.base
 	last := r.word(r.front.Load()).Load()
-	for {
-		i := number(last) + 1
+	for i := number(last) + 1; i < mostCounted; { // the number of a sealed word is larger
 		front := r.word(i)
 		word := front.Load()
-		if last >= sealed || word >= sealed || i >= mostCounted {
-			return undecided
-		}
-		if number(word) >= i {
+		if n := number(word); n == i { // it is not computed from n: the processor looks ahead then
 			last = word
+			i++
+			continue
+		} else if n > i {
+			last = word
+			i = n + 1
 			continue
 		}
 		at := max(now, when(last), instant(r.opened.Load()))
-		if at > instantMask {
+		oldest := r.word(i - r.back).Load() &^ sealed
+		switch {
+		case at > instantMask:
 			return undecided
-		}
-		back := r.back()
-		oldest := r.word(i - back).Load() &^ sealed
-		if at-when(oldest) < r.per {
-			switch {
-			case back < r.max:
-				return undecided
-			case number(oldest) == i-back:
-				return refused
+		case at-when(oldest) >= r.per:
+			if front.CompareAndSwap(word, i<<instantBits|uint64(at)) { //nolint:gosec // it is positive
+				if i%fewWords == 0 {
+					r.front.Store(i)
+				}
+				return allowed
 			}
-			continue
-		}
-		if front.CompareAndSwap(word, i<<instantBits|uint64(at)) { //nolint:gosec // it is positive
-			if i%fewWords == 0 {
-				r.front.Store(i)
-			}
-			return allowed
+		case r.back < r.max:
+			return undecided
+		case number(oldest) == i-r.back:
+			return refused
 		}
 	}
+	return undecided
 }
 
 // seal ends the time in which units can be taken, and returns the number of the first that was not.
@@ -115,7 +111,7 @@ func (l *Limiter) foldRingLocked(r *ring) {
 	end := r.seal()
 	m := l.gauges[0].Sliding()
 	n := end - r.first
-	for i := end - min(n, r.back()); i < end; i++ {
+	for i := end - min(n, r.back); i < end; i++ {
 		m.Take(r.base+when(r.word(i).Load()), 1)
 	}
 	r.first = end + 1
@@ -130,7 +126,7 @@ func (l *Limiter) openRingLocked(now instant) {
 		return
 	}
 	r := l.ring.Load()
-	if r == nil || now-r.base > instantMask/2 || r.first > mostCounted/2 || units >= r.back() && r.back() < r.max {
+	if r == nil || now-r.base > instantMask/2 || r.first > mostCounted/2 || units >= r.back && r.back < r.max {
 		if r = l.ringOf(now, m, units); r == nil {
 			return
 		}
@@ -153,7 +149,7 @@ func (l *Limiter) ringOf(now instant, m *meter.Sliding, units uint64) *ring {
 		size *= 2
 	}
 	r.words = make([]atomic.Uint64, size)
-	r.first = uint64(size)
+	r.first, r.back = uint64(size), min(r.max, uint64(size))
 	return r
 }
 
