@@ -5,9 +5,6 @@ import "context"
 // Allow reports whether c is admitted now, and takes it without a permit. A
 // slot has to be free at this instant, but none is held.
 func (l *Limiter) Allow(c Cost) bool {
-	if l.governor != nil {
-		return l.allowGoverned(c)
-	}
 	v := undecided
 	if f := l.fast.Load(); f != nil && single(&c) {
 		v = f.allow(&l.clock)
@@ -21,6 +18,9 @@ func (l *Limiter) Allow(c Cost) bool {
 		l.refusals.Add(1)
 		return false
 	case undecided:
+	}
+	if l.governor != nil {
+		return l.allowGoverned(c)
 	}
 	return l.allowSlowly(&c)
 }

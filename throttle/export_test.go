@@ -20,14 +20,14 @@ func SetFast(on func(c clockwork.Clock, isReal bool) bool) (undo func()) {
 func (l *Limiter) Open() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.open
+	return l.state == nil || l.open
 }
 
 // Governor is what Govern takes.
 type Governor = governor
 
 // WithGovernor adds a control law.
-func WithGovernor(g Governor) Option { return func(l *Limiter) { engine{l}.Govern(g) } }
+func WithGovernor(g Governor) Option { return func(l *Limiter) { l.governor = g } }
 
 // Update runs f, unless nil, under the lock and then serves the queue.
 func (l *Limiter) Update(f func(now time.Time)) {

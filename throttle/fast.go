@@ -3,8 +3,10 @@ package throttle
 import (
 	"sync/atomic"
 	"time"
+	"unique"
 
 	"github.com/headrace/headrace/internal/clock"
+	"github.com/headrace/headrace/internal/meter"
 )
 
 // The fast path of Allow: a limiter with one token bucket of requests, and nothing else that could hold a call back,
@@ -88,9 +90,41 @@ func single(c *Cost) bool {
 // lock takes the lock. Every method takes it by this, or misses what was admitted without it.
 func (l *Limiter) lock() {
 	l.mu.Lock()
+	if l.state == nil {
+		l.settleDownLocked()
+	}
 	if l.open {
 		l.foldLocked()
 	}
+}
+
+// isSimple reports whether calls may be admitted without the lock under these limits.
+func (l *Limiter) isSimple(lim Limits) bool {
+	return len(lim.Windows) == 1 && lim.Windows[0].Kind() != CalendarWindow && lim.Windows[0].Unit() == Requests &&
+		l.governor == nil && monotonic(&l.clock)
+}
+
+// bornOpen opens a limiter with nothing but a bucket, which is full. All else that a limiter has is made when the lock is
+// taken first: most keys of many never do.
+func (l *Limiter) bornOpen(lim Limits) bool {
+	if !l.isSimple(lim) || lim.Concurrency > 0 || lim.Windows[0].Kind() != TokenBucket {
+		return false
+	}
+	l.window = unique.Make(lim.Windows[0].spec)
+	bucket := meter.New(lim.Windows[0].spec, time.Time{}, l.guard, 0).Bucket
+	if !l.born.set(-l.guard, l.guard, bucket) {
+		return false
+	}
+	l.fast.Store(&l.born)
+	return true
+}
+
+// settleDownLocked makes the state of a limiter that was born open.
+func (l *Limiter) settleDownLocked() {
+	l.state = &state{due: Forever}
+	l.fitLocked(Limits{Windows: []Window{{l.window.Value()}}})
+	l.fast.Store(&l.born)
+	l.open = true
 }
 
 // foldLocked takes over what was admitted without the lock, and ends that.
@@ -145,9 +179,11 @@ func (l *Limiter) openBucketLocked(now instant) {
 	}
 	f := l.fast.Load()
 	if f == nil || now-f.base > instantMask/2 {
-		if f = l.fastOf(now - l.guard); f == nil {
+		f = new(fast)
+		if l.simple = f.set(now-l.guard, l.guard, l.gauges[0].Bucket); !l.simple {
 			return
 		}
+		f.word.Store(sealed)
 		l.fast.Store(f)
 	}
 	if full -= f.base; full <= instantMask {
@@ -156,16 +192,11 @@ func (l *Limiter) openBucketLocked(now instant) {
 	}
 }
 
-// fastOf returns a sealed fast with that base, or nil if it cannot express the limits. Before the base the bucket may
-// have been full for any time: a guard is the longest that matters.
-func (l *Limiter) fastOf(base instant) *fast {
-	perUnit, depth, ok := l.gauges[0].Bucket.Schedule()
+// set makes f express the limits from a base on, if it can. Before the base the bucket may have been full for any time: a
+// guard is the longest that matters.
+func (f *fast) set(base instant, guard time.Duration, b *meter.Bucket) bool {
+	perUnit, depth, ok := b.Schedule()
 	const most = instantMask / 4
-	if !ok || depth > most || perUnit > most || l.guard > most {
-		l.simple = false
-		return nil
-	}
-	f := &fast{base: base, perUnit: perUnit, depth: depth}
-	f.word.Store(sealed)
-	return f
+	f.base, f.perUnit, f.depth = base, perUnit, depth
+	return ok && depth <= most && perUnit <= most && guard <= most
 }

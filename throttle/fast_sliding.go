@@ -72,7 +72,7 @@ func (r *ring) allow(c *clock.Clock) verdict {
 			continue
 		}
 		at := max(now, when(last), instant(r.opened.Load()))
-		oldest := r.word(i - r.back).Load() &^ sealed
+		oldest := r.word(i-r.back).Load() &^ sealed
 		switch {
 		case at > instantMask:
 			return undecided

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unique"
 
 	"github.com/jonboulle/clockwork"
 
@@ -22,15 +23,32 @@ type instant = meter.Instant
 // holds a slot. Calls are served first in, first out: a small cost does not
 // overtake the head of the queue. Safe for concurrent use.
 type Limiter struct {
+	fast  atomic.Pointer[fast] // see there; nil: there is none
+	born  fast                 // the first one: a key of many touches no other memory
+	clock clock.Clock
+	ring  atomic.Pointer[ring] // see there; nil: there is none
+
+	refusals atomic.Int64 // without the lock
+	id       uint64
+	*options
+	window unique.Handle[meter.Window] // of the state to come
+	mu     sync.Mutex                  // guards the state
+	*state                             // nil until the lock is taken first, if the limiter was born open
+}
+
+// options are the settings of New, and a control law.
+type options struct {
 	name     string
-	clock    clock.Clock
 	guard    time.Duration
 	governor governor
-
 	observer event.Observer
+}
 
-	id         uint64
-	mu         sync.Mutex // guards everything below
+// none is shared by the limiters without options.
+var none options //nolint:gochecknoglobals // nothing changes it
+
+// state is what a lock guards.
+type state struct {
 	last       instant
 	limit      int // concurrency, 0: unbounded
 	gauges     []meter.Gauge
@@ -61,11 +79,6 @@ type Limiter struct {
 	simple     bool   // the limits may be such that calls are admitted without the lock
 	open       bool   // calls are
 	slow       uint64 // calls of Allow with the lock since that was so
-
-	_        [64]byte             // what follows is not on the cache lines of what the lock guards
-	fast     atomic.Pointer[fast] // see there; nil: there is none
-	ring     atomic.Pointer[ring] // see there; nil: there is none
-	refusals atomic.Int64         // without the lock
 }
 
 // limiterIDs gives the order in which several limiters are locked.
@@ -93,7 +106,10 @@ func WithObserver(o event.Observer) Option { return func(l *Limiter) { l.observe
 // New returns a limiter. All problems of lim are joined, each a
 // *fault.FieldError.
 func New(lim Limits, opts ...Option) (*Limiter, error) {
-	l := &Limiter{id: limiterIDs.Add(1), clock: clock.New(nil), due: Forever}
+	l := &Limiter{id: limiterIDs.Add(1), clock: clock.New(nil), options: &none}
+	if len(opts) > 0 {
+		l.options = new(options)
+	}
 	for _, o := range opts {
 		o(l)
 	}
@@ -103,7 +119,10 @@ func New(lim Limits, opts ...Option) (*Limiter, error) {
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	l.fitLocked(lim)
+	if !l.bornOpen(lim) {
+		l.state = &state{due: Forever}
+		l.fitLocked(lim)
+	}
 	return l, nil
 }
 
