@@ -63,8 +63,13 @@ func (l *Limiter) TryAcquire(c Cost) (Permit, error) {
 	var n load
 	n.set(&c)
 	l.lock()
+	if l.slotFreeLocked() && n.of.within(&l.most) {
+		p := l.admitLocked(l.last, l.last, &n, true)
+		l.unlock()
+		return p, nil
+	}
 	defer l.unlock()
-	now := l.presentLocked()
+	now := l.nowLocked()
 	h, err := l.tryLocked(now, &n)
 	switch {
 	case err != nil:

@@ -41,8 +41,13 @@ func (l *Limiter) enter(ctx context.Context, c Cost, place int64, keeps bool) (*
 	var n load
 	n.set(&c)
 	l.lock()
+	if l.slotFreeLocked() && n.of.within(&l.most) {
+		p := l.admitLocked(l.last, l.last, &n, keeps)
+		l.unlock()
+		return nil, p, nil
+	}
 	defer l.unlock()
-	now := l.presentLocked()
+	now := l.nowLocked()
 	if err := l.refusalLocked(now, &n.of); err != nil {
 		return nil, Permit{}, err
 	}

@@ -39,13 +39,14 @@ type ring struct {
 	per    time.Duration // for which they do
 	back   uint64        // how many units before one the word is that it depends on; less than max: the ring can grow
 	words  []atomic.Uint64
-	front  atomic.Uint64 // at most the number of the next unit: a hint
+	taken  atomic.Uint64 // number of a unit that was taken, one of the last if possible
 	opened atomic.Int64  // when it was
 	first  uint64        // number of the unit after those that were written; guarded by the lock
 }
 
 const (
 	fewWords = 8 // of the smallest ring
+	hinted   = 8 // units for each note of where the front is
 	copied   = 8 // units that cost as much to write as a slow call
 )
 
@@ -58,11 +59,11 @@ func when(word uint64) instant { return instant(word & instantMask) } //nolint:g
 // allow admits or refuses a call of one request.
 func (r *ring) allow(c *clock.Clock) verdict {
 	now := c.Elapsed() - r.base
-	last := r.word(r.front.Load()).Load()
-	for i := number(last) + 1; i < mostCounted; { // the number of a sealed word is larger
+	var last uint64
+	for i := r.taken.Load(); i < mostCounted; { // the number of a sealed word is larger
 		front := r.word(i)
 		word := front.Load()
-		if n := number(word); n == i { // it is not computed from n: the processor looks ahead then
+		if n := number(word); n == i { // the next i is not computed from n, so that the processor can look ahead
 			last = word
 			i++
 			continue
@@ -78,8 +79,8 @@ func (r *ring) allow(c *clock.Clock) verdict {
 			return undecided
 		case at-when(oldest) >= r.per:
 			if front.CompareAndSwap(word, i<<instantBits|uint64(at)) { //nolint:gosec // it is positive
-				if i%fewWords == 0 {
-					r.front.Store(i)
+				if i%hinted == 0 {
+					r.taken.Store(i)
 				}
 				return allowed
 			}
@@ -94,12 +95,10 @@ func (r *ring) allow(c *clock.Clock) verdict {
 
 // seal ends the time in which units can be taken, and returns the number of the first that was not.
 func (r *ring) seal() uint64 {
-	last := r.word(r.front.Load()).Load()
-	for {
-		i := number(last) + 1
+	for i := r.taken.Load(); ; {
 		word := r.word(i).Load()
-		if number(word) >= i {
-			last = word
+		if n := number(word); n >= i {
+			i = n + 1
 		} else if r.word(i).CompareAndSwap(word, word|sealed) {
 			return i
 		}
@@ -171,5 +170,5 @@ func (r *ring) write(now instant, m *meter.Sliding, units uint64) {
 		skip -= skipped
 		put(at-r.base, uint64(n)-skipped) //nolint:gosec // it is positive
 	}
-	r.front.Store(r.first - 1)
+	r.taken.Store(r.first - 1)
 }

@@ -143,14 +143,11 @@ func (l *Limiter) checkGuard(lim Limits, p *invalid.Problems) {
 	}
 }
 
-// presentLocked is nowLocked for a call that comes. The clock, a third of what a free slot costs, is not read if the call
-// goes whatever the time is: slots alone hold calls back, and one is free.
-func (l *Limiter) presentLocked() instant {
-	if len(l.gauges) == 0 && l.governor == nil && l.paused <= l.last && l.closed.cause == nil &&
-		l.queue.head == nil && len(l.fronts) == 0 && (l.limit == 0 || l.inFlight < l.limit) {
-		return l.last
-	}
-	return l.nowLocked()
+// slotFreeLocked reports whether slots alone hold calls back, and one is free. Then a call that fits is admitted whatever
+// the time is, and the clock, a third of what a free slot costs, is not read.
+func (l *Limiter) slotFreeLocked() bool {
+	return len(l.gauges) == 0 && (l.limit == 0 || l.inFlight < l.limit) && l.paused <= l.last && l.closed.cause == nil &&
+		l.queue.head == nil && len(l.fronts) == 0 && l.governor == nil
 }
 
 // nowLocked never steps back, whatever an injected clock does.
