@@ -64,7 +64,8 @@ func (l *Limiter) TryAcquire(c Cost) (Permit, error) {
 	n.set(&c)
 	l.lock()
 	if l.slotFreeLocked() && n.of.within(&l.most) {
-		p := l.admitLocked(l.last, l.last, &n, true)
+		l.countLocked(1, &n.of)
+		p := l.keepLocked(l.last, l.last, &n)
 		l.unlock()
 		return p, nil
 	}

@@ -137,13 +137,6 @@ func (l *Limiter) foldLocked() {
 	}
 }
 
-// countLocked counts calls of one request that were admitted without the lock.
-func (l *Limiter) countLocked(n int64) {
-	l.seq += n
-	l.total[Requests] += n
-	l.stats.Admitted += n
-}
-
 // foldBucketLocked seals f and takes over what was admitted by it.
 func (l *Limiter) foldBucketLocked(f *fast) {
 	word := f.word.Swap(sealed)
@@ -152,7 +145,7 @@ func (l *Limiter) foldBucketLocked(f *fast) {
 		return
 	}
 	l.gauges[0].Bucket.Resume(f.base + instant(word&instantMask))
-	l.countLocked(n)
+	l.countLocked(n, &amounts{Requests: n})
 }
 
 // openLocked lets calls of one request be admitted without the lock, if nothing else can hold them back.

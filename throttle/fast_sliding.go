@@ -110,11 +110,11 @@ func (l *Limiter) foldRingLocked(r *ring) {
 	end := r.seal()
 	m := l.gauges[0].Sliding()
 	n := end - r.first
+	l.countLocked(int64(n), &amounts{Requests: int64(n)}) //nolint:gosec // it has 19 bits
 	for i := end - min(n, r.back); i < end; i++ {
 		m.Take(r.base+when(r.word(i).Load()), 1)
 	}
 	r.first = end + 1
-	l.countLocked(int64(n)) //nolint:gosec // it has 19 bits
 }
 
 // openRingLocked opens the ring after a slow call, if there were enough of these to pay for it.
