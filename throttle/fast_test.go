@@ -181,6 +181,7 @@ func TestTheRingGrows(t *testing.T) {
 		w.fast.Allow(throttle.Cost{})
 		w.fast.Stats()
 	}))
+	w.fast.Allow(throttle.Cost{})
 	assert.False(t, w.fast.Open(), "it has to be written again, which takes as long as some slow calls")
 	w.advance(time.Second)
 	w.fast.Allow(throttle.Cost{})
