@@ -30,8 +30,8 @@ import (
 // say, so a word that has changed and changed back is the same state. Other limits, and a later base, have a fast of
 // their own, and the old one stays sealed for ever.
 //
-// New opens the word of a limiter with nothing but a bucket (bornOpen). After that only Allow does, when it has taken the lock anyway. What never calls Allow pays for one load of a nil
-// pointer. The word is closed to limits that it cannot express (fastOf), and while anything holds calls back or waits
+// New opens the word of a limiter with nothing but a bucket (bornOpen). After that only Allow does, when it has taken the
+// lock anyway. The word is closed to limits that it cannot express (set), and while anything holds calls back or waits
 // (openLocked). When it has no room left, for the count or for the instant, Allow takes the lock, which begins anew.
 
 // fast is the state of a limiter while it is open.
