@@ -5,18 +5,22 @@ import "context"
 // Allow reports whether c is admitted now, and takes it without a permit. A
 // slot has to be free at this instant, but none is held.
 func (l *Limiter) Allow(c Cost) bool {
+	v := undecided
+	if f := l.fast.Load(); f != nil && single(&c) {
+		v = f.allow(&l.clock)
+	} else if r := l.ring.Load(); r != nil && single(&c) {
+		v = r.allow(&l.clock)
+	}
+	switch v {
+	case allowed:
+		return true
+	case refused:
+		l.refusals.Add(1)
+		return false
+	case undecided:
+	}
 	if l.governor != nil {
 		return l.allowGoverned(c)
-	}
-	if f := l.fast.Load(); f != nil && single(&c) {
-		switch f.allow(&l.clock) {
-		case allowed:
-			return true
-		case refused:
-			l.refusals.Add(1)
-			return false
-		case undecided:
-		}
 	}
 	return l.allowSlowly(&c)
 }
@@ -59,8 +63,14 @@ func (l *Limiter) TryAcquire(c Cost) (Permit, error) {
 	var n load
 	n.set(&c)
 	l.lock()
+	if l.slotFreeLocked() && n.of.within(&l.most) {
+		l.countLocked(1, &n.of)
+		p := l.keepLocked(l.last, l.last, &n)
+		l.unlock()
+		return p, nil
+	}
 	defer l.unlock()
-	now := l.presentLocked()
+	now := l.nowLocked()
 	h, err := l.tryLocked(now, &n)
 	switch {
 	case err != nil:

@@ -84,9 +84,14 @@ func (l *Limiter) chargeLocked(now, credited instant, a *amounts) {
 			g.Take(now, n)
 		}
 	}
-	l.seq++
+	l.countLocked(1, a)
+}
+
+// countLocked counts n calls that were admitted, which cost a together.
+func (l *Limiter) countLocked(n int64, a *amounts) {
+	l.seq += n
 	l.total.add(a)
-	l.stats.Admitted++
+	l.stats.Admitted += n
 }
 
 // admitLocked lets n go. The permit is the zero Permit if it is not wanted.

@@ -37,12 +37,20 @@ func (l *Limiter) queued(w *waiter, o onlooker) {
 }
 
 // enter admits c at once or returns the waiter that stands in the queue for it.
-func (l *Limiter) enter(ctx context.Context, c Cost, place int64, keeps bool) (*waiter, Permit, error) {
+func (l *Limiter) enter(ctx context.Context, c Cost, place int64, keeps bool) (w *waiter, p Permit, err error) {
 	var n load
 	n.set(&c)
 	l.lock()
+	if l.slotFreeLocked() && n.of.within(&l.most) {
+		l.countLocked(1, &n.of)
+		if keeps {
+			p = l.keepLocked(l.last, l.last, &n)
+		}
+		l.unlock()
+		return nil, p, nil
+	}
 	defer l.unlock()
-	now := l.presentLocked()
+	now := l.nowLocked()
 	if err := l.refusalLocked(now, &n.of); err != nil {
 		return nil, Permit{}, err
 	}

@@ -82,8 +82,9 @@ func (l *Limiter) fitLocked(lim Limits) {
 		l.gauges[i] = meter.New(w.spec, l.clock.At(0), l.guard, l.seq)
 		l.most[w.spec.Unit] = min(l.most[w.spec.Unit], uint64(w.spec.Max)) //nolint:gosec // it is positive
 	}
-	l.simple = len(l.gauges) == 1 && l.gauges[0].Bucket != nil && l.gauges[0].Unit == uint8(Requests) && monotonic(&l.clock)
+	l.simple = l.isSimple(lim)
 	l.fast.Store(nil)
+	l.ring.Store(nil)
 }
 
 // Limits returns the limits in force.

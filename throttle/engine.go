@@ -18,7 +18,13 @@ func init() { //nolint:gochecknoinits // see package hook
 type engine struct{ l *Limiter }
 
 // Govern adds a control law, before the first call.
-func (e engine) Govern(g governor) { e.l.governor = g }
+func (e engine) Govern(g governor) {
+	e.l.lock()
+	defer e.l.unlock()
+	o := *e.l.options
+	o.governor = g
+	e.l.options, e.l.simple = &o, false
+}
 
 // SetMaxQueue bounds how many calls may wait; 0 means no bound. One more is
 // refused with a *LimitedError.

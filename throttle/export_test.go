@@ -18,15 +18,16 @@ func SetFast(on func(c clockwork.Clock, isReal bool) bool) (undo func()) {
 
 // Open reports whether calls are admitted without the lock now.
 func (l *Limiter) Open() bool {
-	f := l.fast.Load()
-	return f != nil && f.word.Load() < sealed
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state == nil || l.open
 }
 
 // Governor is what Govern takes.
 type Governor = governor
 
 // WithGovernor adds a control law.
-func WithGovernor(g Governor) Option { return func(l *Limiter) { engine{l}.Govern(g) } }
+func WithGovernor(g Governor) Option { return func(l *Limiter) { l.governor = g } }
 
 // Update runs f, unless nil, under the lock and then serves the queue.
 func (l *Limiter) Update(f func(now time.Time)) {

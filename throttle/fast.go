@@ -3,8 +3,10 @@ package throttle
 import (
 	"sync/atomic"
 	"time"
+	"unique"
 
 	"github.com/headrace/headrace/internal/clock"
+	"github.com/headrace/headrace/internal/meter"
 )
 
 // The fast path of Allow: a limiter with one token bucket of requests, and nothing else that could hold a call back,
@@ -28,8 +30,8 @@ import (
 // say, so a word that has changed and changed back is the same state. Other limits, and a later base, have a fast of
 // their own, and the old one stays sealed for ever.
 //
-// Only Allow opens the word, when it has taken the lock anyway. What never calls Allow pays for one load of a nil
-// pointer. The word is closed to limits that it cannot express (fastOf), and while anything holds calls back or waits
+// New opens the word of a limiter with nothing but a bucket (bornOpen). After that only Allow does, when it has taken the
+// lock anyway. The word is closed to limits that it cannot express (set), and while anything holds calls back or waits
 // (openLocked). When it has no room left, for the count or for the instant, Allow takes the lock, which begins anew.
 
 // fast is the state of a limiter while it is open.
@@ -88,56 +90,106 @@ func single(c *Cost) bool {
 // lock takes the lock. Every method takes it by this, or misses what was admitted without it.
 func (l *Limiter) lock() {
 	l.mu.Lock()
-	if f := l.fast.Load(); f != nil && f.word.Load() < sealed {
-		l.foldLocked(f)
+	if l.state == nil {
+		l.settleDownLocked()
+	}
+	if l.open {
+		l.foldLocked()
 	}
 }
 
-// foldLocked seals f and takes over what was admitted by it.
-func (l *Limiter) foldLocked(f *fast) {
+// isSimple reports whether calls may be admitted without the lock under these limits.
+func (l *Limiter) isSimple(lim Limits) bool {
+	return len(lim.Windows) == 1 && lim.Windows[0].Kind() != CalendarWindow && lim.Windows[0].Unit() == Requests &&
+		l.governor == nil && monotonic(&l.clock)
+}
+
+// bornOpen opens a limiter with nothing but a bucket, which is full. All else that a limiter has is made when the lock is
+// taken first: most keys of many never do.
+func (l *Limiter) bornOpen(lim Limits) bool {
+	if !l.isSimple(lim) || lim.Concurrency > 0 || lim.Windows[0].Kind() != TokenBucket {
+		return false
+	}
+	l.window = unique.Make(lim.Windows[0].spec)
+	bucket := meter.New(lim.Windows[0].spec, time.Time{}, l.guard, 0).Bucket
+	if !l.born.set(-l.guard, l.guard, bucket) {
+		return false
+	}
+	l.fast.Store(&l.born)
+	return true
+}
+
+// settleDownLocked makes the state of a limiter that was born open.
+func (l *Limiter) settleDownLocked() {
+	l.state = &state{due: Forever}
+	l.fitLocked(Limits{Windows: []Window{{l.window.Value()}}})
+	l.fast.Store(&l.born)
+	l.open = true
+}
+
+// foldLocked takes over what was admitted without the lock, and ends that.
+func (l *Limiter) foldLocked() {
+	l.open = false
+	if f := l.fast.Load(); f != nil {
+		l.foldBucketLocked(f)
+	} else {
+		l.foldRingLocked(l.ring.Load())
+	}
+}
+
+// foldBucketLocked seals f and takes over what was admitted by it.
+func (l *Limiter) foldBucketLocked(f *fast) {
 	word := f.word.Swap(sealed)
 	n := int64(word >> instantBits)
 	if n == 0 {
 		return
 	}
 	l.gauges[0].Bucket.Resume(f.base + instant(word&instantMask))
-	l.seq += n
-	l.total[Requests] += n
-	l.stats.Admitted += n
+	l.countLocked(n, &amounts{Requests: n})
 }
 
 // openLocked lets calls of one request be admitted without the lock, if nothing else can hold them back.
 func (l *Limiter) openLocked(now instant) {
-	if !l.simple || l.inFlight > 0 || l.closed.cause != nil || l.paused > now ||
+	if !l.simple || l.closed.cause != nil || l.paused > now ||
 		l.queue.head != nil || len(l.fronts)+len(l.heads)+l.joined+len(l.tries) > 0 {
 		return
 	}
+	switch {
+	case l.gauges[0].Bucket == nil:
+		if l.limit == 0 || l.inFlight < l.limit {
+			l.openRingLocked(now)
+		}
+	case l.inFlight == 0:
+		l.openBucketLocked(now)
+	}
+}
+
+// openBucketLocked opens the word, unless there is no room in it.
+func (l *Limiter) openBucketLocked(now instant) {
 	full, ok := l.gauges[0].Bucket.FullAt(now)
 	if !ok {
 		return
 	}
 	f := l.fast.Load()
 	if f == nil || now-f.base > instantMask/2 {
-		if f = l.fastOf(now - l.guard); f == nil {
+		f = new(fast)
+		if l.simple = f.set(now-l.guard, l.guard, l.gauges[0].Bucket); !l.simple {
 			return
 		}
+		f.word.Store(sealed)
 		l.fast.Store(f)
 	}
 	if full -= f.base; full <= instantMask {
 		f.word.Store(uint64(max(0, full)))
+		l.open = true
 	}
 }
 
-// fastOf returns a sealed fast with that base, or nil if it cannot express the limits. Before the base the bucket may
-// have been full for any time: a guard is the longest that matters.
-func (l *Limiter) fastOf(base instant) *fast {
-	perUnit, depth, ok := l.gauges[0].Bucket.Schedule()
+// set makes f express the limits from a base on, if it can. Before the base the bucket may have been full for any time: a
+// guard is the longest that matters.
+func (f *fast) set(base instant, guard time.Duration, b *meter.Bucket) bool {
+	perUnit, depth, ok := b.Schedule()
 	const most = instantMask / 4
-	if !ok || depth > most || perUnit > most || l.guard > most {
-		l.simple = false
-		return nil
-	}
-	f := &fast{base: base, perUnit: perUnit, depth: depth}
-	f.word.Store(sealed)
-	return f
+	f.base, f.perUnit, f.depth = base, perUnit, depth
+	return ok && depth <= most && perUnit <= most && guard <= most
 }

@@ -1,10 +1,12 @@
 package throttle_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -55,7 +57,14 @@ func (w *twins) same(t require.TestingT) {
 
 // Whatever else happens, a limiter with the fast path does the same as one without.
 func TestTheFastPathIsNotSeen(t *testing.T) {
-	bucket := rapid.Custom(func(t *rapid.T) throttle.Limits {
+	limits := rapid.Custom(func(t *rapid.T) throttle.Limits {
+		if rapid.Bool().Draw(t, "sliding") {
+			most := rapid.SampledFrom([]int64{1, 2, 3, 8, 9, 40, 1024, 1025}).Draw(t, "max")
+			per := rapid.SampledFrom([]time.Duration{1, 3, time.Microsecond, time.Second, time.Hour, 2 * time.Hour}).Draw(t, "per")
+			lim := windows(throttle.Sliding(most, per))
+			lim.Concurrency = rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "slots")
+			return lim
+		}
 		rate := rapid.SampledFrom([]float64{1, 2, 3, 7, 1000, 1e9, 2e9, 0.001, 1e-6}).Draw(t, "rate")
 		burst := rapid.SampledFrom([]int64{1, 2, 5, 1000}).Draw(t, "burst")
 		lim := windows(throttle.Bucket(rate, burst))
@@ -73,7 +82,7 @@ func TestTheFastPathIsNotSeen(t *testing.T) {
 	used := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		guard := rapid.SampledFrom([]time.Duration{0, 0, time.Millisecond}).Draw(rt, "guard")
-		w := newTwins(t, bucket.Draw(rt, "limits"), throttle.WithMargin(guard))
+		w := newTwins(t, limits.Draw(rt, "limits"), throttle.WithMargin(guard))
 		both := func(f func(l *throttle.Limiter)) { f(w.fast); f(w.slow) }
 		for range rapid.IntRange(1, 300).Draw(rt, "steps") {
 			cost := rapid.SampledFrom(costs).Draw(rt, "cost")
@@ -88,7 +97,7 @@ func TestTheFastPathIsNotSeen(t *testing.T) {
 				both((*throttle.Limiter).Reopen)
 				both((*throttle.Limiter).Resume)
 			case 4:
-				lim := bucket.Draw(rt, "new limits")
+				lim := limits.Draw(rt, "new limits")
 				both(func(l *throttle.Limiter) { require.NoError(rt, l.SetLimits(lim)) })
 			case 5:
 				a, errA := w.fast.TryAcquire(cost)
@@ -110,7 +119,7 @@ func TestTheFastPathIsNotSeen(t *testing.T) {
 				d := rapid.SampledFrom([]time.Duration{1, time.Microsecond, 333333333, 999999999, time.Second, time.Hour, 3 * time.Hour, 1000 * time.Hour}).Draw(rt, "advance")
 				w.advance(d)
 			default:
-				for range rapid.IntRange(1, 4).Draw(rt, "calls") {
+				for range rapid.SampledFrom([]int{1, 2, 3, 4, 30}).Draw(rt, "calls") {
 					if w.fast.Open() {
 						used++
 					}
@@ -137,15 +146,46 @@ func TestTheFastPathBeginsAnew(t *testing.T) {
 	require.True(t, l.Open())
 	assert.EqualValues(t, more, l.Stats().Admitted)
 
-	w := newTwins(t, windows(throttle.Bucket(1e9, 1000)))
-	for range 20 { // the instant has as little room
-		w.clock.Advance(2 * time.Hour)
-		for range 3 {
-			require.True(t, w.fast.Allow(throttle.Cost{}))
-		}
-		require.True(t, w.fast.Open())
+	w := newTwins(t, windows(throttle.Sliding(1000, time.Nanosecond)))
+	for range more {
+		w.clock.Advance(1)
+		require.True(t, w.fast.Allow(throttle.Cost{}))
 	}
-	assert.EqualValues(t, 60, w.fast.Stats().Admitted)
+	require.True(t, w.fast.Open())
+	assert.EqualValues(t, more, w.fast.Stats().Admitted)
+
+	for _, window := range []throttle.Window{throttle.Bucket(1e9, 1000), throttle.Sliding(1000, time.Hour)} {
+		w = newTwins(t, windows(window))
+		for range 20 { // the instant has as little room
+			w.clock.Advance(2 * time.Hour)
+			for range 3 {
+				require.True(t, w.fast.Allow(throttle.Cost{}))
+			}
+			require.True(t, w.fast.Open())
+		}
+		assert.EqualValues(t, 60, w.fast.Stats().Admitted)
+	}
+}
+
+// A ring grows with what is in it. What it admits costs no memory once it has grown.
+func TestTheRingGrows(t *testing.T) {
+	w := newTwins(t, windows(throttle.Sliding(1000, time.Second)))
+	for i := range 3000 {
+		require.Equal(t, w.slow.Allow(throttle.Cost{}), w.fast.Allow(throttle.Cost{}), i)
+		w.advance(500 * time.Microsecond)
+	}
+	require.True(t, w.fast.Open())
+	w.same(t)
+	w.advance(time.Second)
+	assert.Zero(t, testing.AllocsPerRun(900, func() {
+		w.fast.Allow(throttle.Cost{})
+		w.fast.Stats()
+	}))
+	w.fast.Allow(throttle.Cost{})
+	assert.False(t, w.fast.Open(), "it has to be written again, which takes as long as some slow calls")
+	w.advance(time.Second)
+	w.fast.Allow(throttle.Cost{})
+	assert.True(t, w.fast.Open())
 }
 
 // A guard that is longer than a word has room for leaves the slow way, which allocates nothing.
@@ -225,18 +265,32 @@ func TestTheFastPathLosesNoCall(t *testing.T) {
 
 // Of calls at one instant exactly as many are admitted as fit, whatever takes the lock between them, and each is counted.
 func TestTheFastPathIsExactAmongMany(t *testing.T) {
-	const goroutines, rounds, burst = 8, 60, 40
+	const burst = 40
+	for name, window := range map[string]throttle.Window{
+		"a bucket":                     throttle.Bucket(1e6, burst),
+		"a sliding window":             throttle.Sliding(burst, burst*time.Microsecond),
+		"a sliding window of one call": throttle.Sliding(1, time.Microsecond),
+	} {
+		t.Run(name, func(t *testing.T) { exactAmongMany(t, window) })
+	}
+}
+
+func exactAmongMany(t *testing.T, window throttle.Window) {
+	t.Helper()
+	const goroutines, rounds = 8, 60
 	clock := clockwork.NewFakeClock()
 	t.Cleanup(throttle.SetFast(func(clockwork.Clock, bool) bool { return true }))
-	l, err := throttle.New(windows(throttle.Bucket(1e6, burst)), throttle.WithClock(yielding{clock}))
+	l, err := throttle.New(windows(window), throttle.WithClock(yielding{clock}))
 	require.NoError(t, err)
-	fits, calls := int64(burst), int64(0)
+	burst := window.Max()
+	fits, calls := burst, int64(0)
+	var taken []int64 // in each round of the last burst microseconds
 	for round := range rounds {
 		var allowed, made atomic.Int64
 		var wg sync.WaitGroup
 		for i := range goroutines {
 			wg.Go(func() {
-				for j := range 3 * burst {
+				for j := range 120 {
 					made.Add(1)
 					if l.Allow(throttle.Cost{}) {
 						allowed.Add(1)
@@ -249,12 +303,10 @@ func TestTheFastPathIsExactAmongMany(t *testing.T) {
 					case 2:
 						l.Resume()
 					case 3:
+						made.Add(1)
 						if p, err := l.TryAcquire(throttle.Cost{}); err == nil {
-							made.Add(1)
 							allowed.Add(1)
 							p.Release()
-						} else {
-							made.Add(1)
 						}
 					case 4:
 						runtime.Gosched()
@@ -265,11 +317,61 @@ func TestTheFastPathIsExactAmongMany(t *testing.T) {
 		wg.Wait()
 		require.Equal(t, fits, allowed.Load(), "round %d", round)
 		calls += made.Load()
-		fits = int64(round%burst) + 1
-		clock.Advance(time.Duration(fits) * time.Microsecond)
+		passed := int64(round)%burst + 1
+		clock.Advance(time.Duration(passed) * time.Microsecond)
+		fits = passed
+		if window.Kind() == throttle.SlidingWindow {
+			taken = append(taken, allowed.Load())
+			for range passed - 1 {
+				taken = append(taken, 0)
+			}
+			taken = taken[max(0, len(taken)-int(burst)+1):]
+			fits = burst
+			for _, n := range taken {
+				fits -= n
+			}
+		}
 	}
 	s := l.Stats()
 	assert.Equal(t, calls, s.Admitted+s.Refused)
+}
+
+// In real time no interval of a sliding window has more calls that began and ended in it than it may have.
+func TestTheRingNeverExceedsItsWindow(t *testing.T) {
+	t.Cleanup(throttle.SetFast(func(clockwork.Clock, bool) bool { return true }))
+	const goroutines, most, per = 4, 50, 200 * time.Microsecond
+	l := newLimiter(t, windows(throttle.Sliding(most, per)))
+	type span struct{ began, ended time.Duration }
+	logs := make([][]span, goroutines)
+	start := time.Now()
+	var wg sync.WaitGroup
+	for g := range goroutines {
+		wg.Go(func() {
+			for i := range 20_000 {
+				s := span{began: time.Since(start)}
+				ok := l.Allow(throttle.Cost{})
+				if s.ended = time.Since(start); ok {
+					logs[g] = append(logs[g], s)
+				}
+				if i%1000 == g {
+					_ = l.Stats()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	all := slices.Concat(logs...)
+	require.Greater(t, len(all), most)
+	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.ended, b.ended) })
+	for i := range all {
+		within := 0
+		for j := i; j >= 0 && all[j].ended > all[i].ended-per; j-- {
+			if all[j].began > all[i].ended-per {
+				within++
+			}
+		}
+		require.LessOrEqual(t, within, most)
+	}
 }
 
 // yielding is a clock that lets other goroutines go first: a call has an old time when it goes on.

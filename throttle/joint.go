@@ -228,12 +228,14 @@ func (j *joint) unlock() { unlockAll(j.order) }
 
 // unlock gives up the lock and then tries the joint calls that may be admitted now.
 func (l *Limiter) unlock() {
+	if l.tries == nil {
+		l.mu.Unlock()
+		return
+	}
 	tries := l.tries
 	l.tries = nil
 	l.mu.Unlock()
-	if tries != nil {
-		tryAgain(tries)
-	}
+	tryAgain(tries)
 }
 
 func tryAgain(tries []*joint) {

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unique"
 
 	"github.com/jonboulle/clockwork"
 
@@ -22,15 +23,32 @@ type instant = meter.Instant
 // holds a slot. Calls are served first in, first out: a small cost does not
 // overtake the head of the queue. Safe for concurrent use.
 type Limiter struct {
+	fast  atomic.Pointer[fast] // see there; nil: there is none
+	born  fast                 // the first one: a key of many touches no other memory
+	clock clock.Clock
+	ring  atomic.Pointer[ring] // see there; nil: there is none
+
+	refusals atomic.Int64 // without the lock
+	id       uint64
+	*options
+	window unique.Handle[meter.Window] // of the state to come
+	mu     sync.Mutex                  // guards the state
+	*state                             // nil until the lock is taken first, if the limiter was born open
+}
+
+// options are the settings of New, and a control law.
+type options struct {
 	name     string
-	clock    clock.Clock
 	guard    time.Duration
 	governor governor
-
 	observer event.Observer
+}
 
-	id         uint64
-	mu         sync.Mutex // guards everything below
+// none is shared by the limiters without options.
+var none options //nolint:gochecknoglobals // nothing changes it
+
+// state is what a lock guards.
+type state struct {
 	last       instant
 	limit      int // concurrency, 0: unbounded
 	gauges     []meter.Gauge
@@ -58,11 +76,9 @@ type Limiter struct {
 	seq        int64
 	total      amounts
 	stats      Stats
-	simple     bool // the limits may be such that calls are admitted without the lock
-
-	_        [64]byte             // what follows is not on the cache lines of what the lock guards
-	fast     atomic.Pointer[fast] // see there; nil: there is none
-	refusals atomic.Int64         // without the lock
+	simple     bool   // the limits may be such that calls are admitted without the lock
+	open       bool   // calls are
+	slow       uint64 // calls of Allow with the lock since that was so
 }
 
 // limiterIDs gives the order in which several limiters are locked.
@@ -90,7 +106,10 @@ func WithObserver(o event.Observer) Option { return func(l *Limiter) { l.observe
 // New returns a limiter. All problems of lim are joined, each a
 // *fault.FieldError.
 func New(lim Limits, opts ...Option) (*Limiter, error) {
-	l := &Limiter{id: limiterIDs.Add(1), clock: clock.New(nil), due: Forever}
+	l := &Limiter{id: limiterIDs.Add(1), clock: clock.New(nil), options: &none}
+	if len(opts) > 0 {
+		l.options = new(options)
+	}
 	for _, o := range opts {
 		o(l)
 	}
@@ -100,7 +119,10 @@ func New(lim Limits, opts ...Option) (*Limiter, error) {
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	l.fitLocked(lim)
+	if !l.bornOpen(lim) {
+		l.state = &state{due: Forever}
+		l.fitLocked(lim)
+	}
 	return l, nil
 }
 
@@ -121,14 +143,11 @@ func (l *Limiter) checkGuard(lim Limits, p *invalid.Problems) {
 	}
 }
 
-// presentLocked is nowLocked for a call that comes. The clock, a third of what a free slot costs, is not read if the call
-// goes whatever the time is: slots alone hold calls back, and one is free.
-func (l *Limiter) presentLocked() instant {
-	if len(l.gauges) == 0 && l.governor == nil && l.paused <= l.last && l.closed.cause == nil &&
-		l.queue.head == nil && len(l.fronts) == 0 && (l.limit == 0 || l.inFlight < l.limit) {
-		return l.last
-	}
-	return l.nowLocked()
+// slotFreeLocked reports whether slots alone hold calls back, and one is free. Then a call that fits is admitted whatever
+// the time is, and the clock, a third of what a free slot costs, is not read.
+func (l *Limiter) slotFreeLocked() bool {
+	return len(l.gauges) == 0 && (l.limit == 0 || l.inFlight < l.limit) && l.paused <= l.last && l.closed.cause == nil &&
+		l.queue.head == nil && len(l.fronts) == 0 && l.governor == nil
 }
 
 // nowLocked never steps back, whatever an injected clock does.

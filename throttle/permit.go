@@ -36,16 +36,17 @@ func (p Permit) end(how ending, actual *Cost) {
 	if l == nil {
 		return
 	}
-	var used amounts
-	used.use(actual)
 	l.lock()
-	defer l.unlock()
 	if how == asReserved && l.queue.head == nil && len(l.fronts) == 0 && l.governor == nil {
 		if l.records[p.slot].gen == p.gen {
 			l.freeLocked(p.slot)
 		}
+		l.unlock()
 		return
 	}
+	defer l.unlock()
+	var used amounts
+	used.use(actual)
 	if now := l.nowLocked(); l.endLocked(now, p, how, &used) != nil {
 		l.pumpLocked(now)
 	}

@@ -33,7 +33,8 @@ func (l *Limiter) noteLocked(a *admission, now, credited instant, n *load) {
 func (l *Limiter) recordLocked() (*record, Permit) {
 	var slot uint32
 	if n := len(l.free); n > 0 {
-		slot, l.free = l.free[n-1], l.free[:n-1]
+		slot = l.free[n-1]
+		l.free = l.free[:n-1]
 	} else {
 		slot = uint32(len(l.records)) //nolint:gosec // one record per call in flight: far below 2^32
 		l.records = append(l.records, record{})

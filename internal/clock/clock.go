@@ -14,25 +14,25 @@ import (
 // back. The zero Clock is not usable; a Clock is safe for concurrent use.
 type Clock struct {
 	base  time.Time
-	clock clockwork.Clock
-	real  bool
+	other *clockwork.Clock // nil: the real one, so that a Clock has half a cache line
 }
 
 // New wraps c; nil means the real clock.
 func New(c clockwork.Clock) Clock {
-	wall := clockwork.NewRealClock()
 	if c == nil || reflect.TypeOf(c) == reflect.TypeOf(wall) {
-		return Clock{base: time.Now(), clock: wall, real: true}
+		return Clock{base: time.Now()}
 	}
-	return Clock{base: c.Now(), clock: c}
+	return Clock{base: c.Now(), other: &c}
 }
+
+var wall = clockwork.NewRealClock() //nolint:gochecknoglobals // it has no state
 
 // Elapsed is the time since the clock was made.
 func (c *Clock) Elapsed() time.Duration {
-	if c.real {
+	if c.other == nil {
 		return time.Since(c.base)
 	}
-	return c.clock.Since(c.base)
+	return (*c.other).Since(c.base)
 }
 
 // At turns an elapsed time into a point in time.
@@ -46,11 +46,16 @@ func (c *Clock) Now() time.Time { return c.base.Add(c.Elapsed()) }
 
 // AfterFunc runs f in its own goroutine after d, unless it is stopped.
 func (c *Clock) AfterFunc(d time.Duration, f func()) clockwork.Timer {
-	return c.clock.AfterFunc(d, f)
+	return c.Underlying().AfterFunc(d, f)
 }
 
 // Real reports whether it is the real clock, by which contexts end.
-func (c *Clock) Real() bool { return c.real }
+func (c *Clock) Real() bool { return c.other == nil }
 
 // Underlying returns the clock that was wrapped, for handing it on.
-func (c *Clock) Underlying() clockwork.Clock { return c.clock }
+func (c *Clock) Underlying() clockwork.Clock {
+	if c.other == nil {
+		return wall
+	}
+	return *c.other
+}

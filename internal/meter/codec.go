@@ -236,7 +236,7 @@ func (r *reader) text(n int) string {
 
 func (r *reader) fail() { r.b, r.bad = nil, true }
 
-func (m *sliding) append(b []byte) []byte {
+func (m *Sliding) append(b []byte) []byte {
 	b = binary.AppendVarint(b, int64(m.gone))
 	kept := 0
 	for i := range m.len {
@@ -256,7 +256,7 @@ func (m *sliding) append(b []byte) []byte {
 	return b
 }
 
-func (m *sliding) read(r *reader) {
+func (m *Sliding) read(r *reader) {
 	m.gone = r.instant()
 	last := Instant(0)
 	for range r.count(len(r.b)) {

@@ -64,6 +64,12 @@ func (g *Gauge) Wait(now Instant, n int64) time.Duration { return g.meter.Wait(n
 // Take charges n units at now, whether they fit or not.
 func (g *Gauge) Take(now Instant, n int64) { g.meter.Take(now, n) }
 
+// Sliding returns the meter of a sliding window, nil for other windows.
+func (g *Gauge) Sliding() *Sliding {
+	m, _ := g.meter.(*Sliding)
+	return m
+}
+
 // Spent returns how many units count against the window at now.
 func (g *Gauge) Spent(now Instant) int64 { return g.meter.spent(now) }
 

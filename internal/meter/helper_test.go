@@ -34,7 +34,7 @@ func (w Window) of(unit uint8) Window {
 	return w
 }
 
-func slidingOf(maximum int64, per time.Duration) *sliding {
+func slidingOf(maximum int64, per time.Duration) *Sliding {
 	return newSliding(slidingWindow(maximum, per), 0)
 }
 

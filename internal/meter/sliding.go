@@ -19,9 +19,9 @@ type stamp struct {
 	n  int64
 }
 
-// sliding remembers every admission of the last period in a ring of
+// Sliding remembers every admission of the last period in a ring of
 // stamps, oldest first.
-type sliding struct {
+type Sliding struct {
 	max  int64
 	per  time.Duration
 	slot time.Duration // 1 ns: exact; longer: stamps are rounded up to a multiple
@@ -32,8 +32,8 @@ type sliding struct {
 	gone Instant // what was taken up to then was forgotten by a shorter window before this one
 }
 
-func newSliding(w Window, guard time.Duration) *sliding {
-	m := &sliding{max: w.Max, per: w.Per + guard, slot: 1, gone: -Forever}
+func newSliding(w Window, guard time.Duration) *Sliding {
+	m := &Sliding{max: w.Max, per: w.Per + guard, slot: 1, gone: -Forever}
 	if w.Max > maxStamps {
 		m.slot = max(1, w.Per/maxStamps)
 	}
@@ -41,17 +41,17 @@ func newSliding(w Window, guard time.Duration) *sliding {
 	return m
 }
 
-func (m *sliding) at(i int) *stamp { return &m.ring[(m.head+i)&(len(m.ring)-1)] }
+func (m *Sliding) at(i int) *stamp { return &m.ring[(m.head+i)&(len(m.ring)-1)] }
 
 // stampOf rounds UP: a unit may count longer than it has to, never shorter.
-func (m *sliding) stampOf(t Instant) Instant {
+func (m *Sliding) stampOf(t Instant) Instant {
 	if m.slot == 1 {
 		return t
 	}
 	return (t + m.slot - 1) / m.slot * m.slot
 }
 
-func (m *sliding) expire(now Instant) {
+func (m *Sliding) expire(now Instant) {
 	for m.len > 0 {
 		oldest := m.at(0)
 		if oldest.n > 0 && now-oldest.at < m.per {
@@ -63,7 +63,20 @@ func (m *sliding) expire(now Instant) {
 	}
 }
 
-func (m *sliding) Wait(now Instant, n int64) time.Duration {
+// Exact returns after how long a unit does not count any more; false if the window rounds stamps.
+func (m *Sliding) Exact() (per time.Duration, ok bool) { return m.per, m.max <= maxStamps }
+
+// Stamps yields when units were taken, and how many, the oldest first.
+func (m *Sliding) Stamps(yield func(at Instant, n int64) bool) {
+	for i := range m.len {
+		if s := m.at(i); !yield(s.at, s.n) {
+			return
+		}
+	}
+}
+
+// Wait returns how long until n units fit, 0 for now.
+func (m *Sliding) Wait(now Instant, n int64) time.Duration {
 	m.expire(now)
 	excess := m.sum + n - m.max
 	for i := 0; excess > 0 && i < m.len; i++ {
@@ -75,13 +88,14 @@ func (m *sliding) Wait(now Instant, n int64) time.Duration {
 	return 0
 }
 
-func (m *sliding) Take(now Instant, n int64) {
+// Take charges n units at now, whether they fit or not.
+func (m *Sliding) Take(now Instant, n int64) {
 	m.expire(now)
 	m.push(stamp{m.stampOf(now), n})
 }
 
 // push appends s; stamps arrive in order.
-func (m *sliding) push(s stamp) {
+func (m *Sliding) push(s stamp) {
 	m.sum += s.n
 	if m.len > 0 {
 		if last := m.at(m.len - 1); last.at >= s.at {
@@ -97,7 +111,7 @@ func (m *sliding) push(s stamp) {
 }
 
 // makeRoom drops the stamps with all units given back and, if they were few, doubles the ring.
-func (m *sliding) makeRoom() {
+func (m *Sliding) makeRoom() {
 	kept := 0
 	for i := range m.len {
 		if s := *m.at(i); s.n > 0 {
@@ -119,7 +133,7 @@ func (m *sliding) makeRoom() {
 // giveBack lowers the stamp that the units were taken under. When it has
 // expired, or was merged away, nothing is left to return: a stamp of the same
 // sub-slot would be that of other calls.
-func (m *sliding) giveBack(_, at Instant, n int64) {
+func (m *Sliding) giveBack(_, at Instant, n int64) {
 	if at <= m.gone {
 		return
 	}
@@ -137,12 +151,12 @@ func (m *sliding) giveBack(_, at Instant, n int64) {
 	m.sum -= n
 }
 
-func (m *sliding) spent(now Instant) int64 {
+func (m *Sliding) spent(now Instant) int64 {
 	m.expire(now)
 	return m.sum
 }
 
-func (m *sliding) frees(now Instant) (first, all time.Duration) {
+func (m *Sliding) frees(now Instant) (first, all time.Duration) {
 	m.expire(now)
 	for i := range m.len {
 		if s := m.at(i); s.n > 0 {
@@ -156,8 +170,8 @@ func (m *sliding) frees(now Instant) (first, all time.Duration) {
 }
 
 // follow takes over the other's history, as far back as either of them looks.
-func (m *sliding) follow(now Instant, old meter) succession {
-	from, ok := old.(*sliding)
+func (m *Sliding) follow(now Instant, old meter) succession {
+	from, ok := old.(*Sliding)
 	if !ok {
 		return unlike
 	}

@@ -231,7 +231,7 @@ func TestSlidingCopyFrom(t *testing.T) {
 		assert.Equal(t, tc.wait, to.Wait(500*time.Millisecond, tc.to.Max), tc.name)
 	}
 	m := slidingOf(10, second)
-	m.follow(299*time.Millisecond, func() *sliding {
+	m.follow(299*time.Millisecond, func() *Sliding {
 		from := slidingOf(10, 300*time.Millisecond)
 		from.Take(0, 3)
 		from.Take(100, 2)

@@ -1,0 +1,174 @@
+package throttle
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/headrace/headrace/internal/clock"
+	"github.com/headrace/headrace/internal/meter"
+)
+
+// The fast path of Allow for one exact sliding window of requests: a call of one request is admitted by one
+// compare-and-swap, as with a bucket (fast.go), and under the lock the limiter is again as if all had gone the slow way.
+//
+// The units that were taken have running numbers. Unit i fits at an instant if unit i-max does not count any more: units
+// are taken in order, so max of them count if and only if that one does. The state is a ring of words. A word has the
+// number of a unit and when it was taken, and stays until the unit with the same place in the ring replaces it. The first
+// word that has not been replaced is the front: a call computes the next unit from it, the word before it and the word of
+// unit i-max, and takes effect by replacing it. Then nothing that it has read can have changed: other words of the last
+// max units are replaced only by later units, and no number occurs twice in the life of a ring.
+//
+//   - The instant. A call reads its clock first, and may be overtaken. So a unit is taken no earlier than the unit before
+//     it, nor than the ring was opened, and fits or not as of the instant that is noted. That instant is in the past when
+//     the call takes effect, and it is after the call has begun.
+//   - The front. Any unit is a hint where it is, because a word says its own number: it is not before the one after that.
+//   - A refusal changes nothing. It is right if the word of unit i-max still has that number, so that max units count.
+//   - Taking the lock seals the front. No call gets past a sealed word, and one that is about to replace it fails. What was
+//     taken since the ring was opened is then in the ring, complete, and is charged to the window. Of more than max units
+//     the older ones have ceased to count.
+//   - Opening the ring writes the units that count in the window now, from past the number that was sealed and with the
+//     sealed word last. So no call takes effect by what it has read before.
+//
+// A ring has room for the units that count, and grows as the window does, up to max. To write it costs as much as some
+// slow calls for each unit, so that as many are made in between (openRingLocked).
+
+// ring is the state of a limiter while it is open.
+type ring struct {
+	base   instant       // from which the words count
+	max    uint64        // units that may count
+	per    time.Duration // for which they do
+	back   uint64        // how many units before one the word is that it depends on; less than max: the ring can grow
+	words  []atomic.Uint64
+	taken  atomic.Uint64 // number of a unit that was taken, one of the last if possible
+	opened atomic.Int64  // when it was
+	first  uint64        // number of the unit after those that were written; guarded by the lock
+}
+
+const (
+	fewWords = 8 // of the smallest ring
+	hinted   = 8 // units for each note of where the front is
+	copied   = 8 // units that cost as much to write as a slow call
+)
+
+func (r *ring) word(i uint64) *atomic.Uint64 { return &r.words[i&uint64(len(r.words)-1)] }
+
+func number(word uint64) uint64 { return word >> instantBits }
+
+func when(word uint64) instant { return instant(word & instantMask) } //nolint:gosec // it has 44 bits
+
+// allow admits or refuses a call of one request.
+func (r *ring) allow(c *clock.Clock) verdict {
+	now := c.Elapsed() - r.base
+	var last uint64
+	for i := r.taken.Load(); i < mostCounted; { // the number of a sealed word is larger
+		front := r.word(i)
+		word := front.Load()
+		if n := number(word); n == i { // the next i is not computed from n, so that the processor can look ahead
+			last = word
+			i++
+			continue
+		} else if n > i {
+			last = word
+			i = n + 1
+			continue
+		}
+		at := max(now, when(last), instant(r.opened.Load()))
+		oldest := r.word(i-r.back).Load() &^ sealed
+		switch {
+		case at > instantMask:
+			return undecided
+		case at-when(oldest) >= r.per:
+			if front.CompareAndSwap(word, i<<instantBits|uint64(at)) { //nolint:gosec // it is positive
+				if i%hinted == 0 {
+					r.taken.Store(i)
+				}
+				return allowed
+			}
+		case r.back < r.max:
+			return undecided
+		case number(oldest) == i-r.back:
+			return refused
+		}
+	}
+	return undecided
+}
+
+// seal ends the time in which units can be taken, and returns the number of the first that was not.
+func (r *ring) seal() uint64 {
+	for i := r.taken.Load(); ; {
+		word := r.word(i).Load()
+		if n := number(word); n >= i {
+			i = n + 1
+		} else if r.word(i).CompareAndSwap(word, word|sealed) {
+			return i
+		}
+	}
+}
+
+// foldRingLocked seals r and charges what was admitted by it.
+func (l *Limiter) foldRingLocked(r *ring) {
+	end := r.seal()
+	m := l.gauges[0].Sliding()
+	n := end - r.first
+	l.countLocked(int64(n), &amounts{Requests: int64(n)}) //nolint:gosec // it has 19 bits
+	for i := end - min(n, r.back); i < end; i++ {
+		m.Take(r.base+when(r.word(i).Load()), 1)
+	}
+	r.first = end + 1
+}
+
+// openRingLocked opens the ring after a slow call, if there were enough of these to pay for it.
+func (l *Limiter) openRingLocked(now instant) {
+	m := l.gauges[0].Sliding()
+	units := uint64(max(0, l.gauges[0].Spent(now))) //nolint:gosec // it is positive
+	if l.slow++; l.slow < units/copied {
+		return
+	}
+	r := l.ring.Load()
+	if r == nil || now-r.base > instantMask/2 || r.first > mostCounted/2 || units >= r.back && r.back < r.max {
+		if r = l.ringOf(now, m, units); r == nil {
+			return
+		}
+	}
+	r.write(now, m, units)
+	l.ring.Store(r)
+	l.slow, l.open = 0, true
+}
+
+// ringOf returns a ring with room for twice as many units, or nil if the window cannot be expressed.
+func (l *Limiter) ringOf(now instant, m *meter.Sliding, units uint64) *ring {
+	per, ok := m.Exact()
+	if !ok || per > instantMask/4 {
+		l.simple = false
+		return nil
+	}
+	r := &ring{base: now - per, max: uint64(l.gauges[0].Max), per: per} //nolint:gosec // it is positive
+	size := fewWords
+	for uint64(size) < min(r.max, 2*units) {
+		size *= 2
+	}
+	r.words = make([]atomic.Uint64, size)
+	r.first, r.back = uint64(size), min(r.max, uint64(size))
+	return r
+}
+
+// write fills r with the units that count now, and opens it. The word before first, which may be sealed, is written last.
+func (r *ring) write(now instant, m *meter.Sliding, units uint64) {
+	size := uint64(len(r.words))
+	r.opened.Store(int64(now - r.base))
+	i := r.first - size
+	put := func(at instant, n uint64) {
+		for range n {
+			r.word(i).Store(i<<instantBits | uint64(at)) //nolint:gosec // it is positive
+			i++
+		}
+	}
+	put(0, size-min(units, size)) // before all that counts
+	skip := units - min(units, size)
+	for at, n := range m.Stamps {
+		skipped := min(skip, uint64(n)) //nolint:gosec // it is positive
+		skip -= skipped
+		put(at-r.base, uint64(n)-skipped) //nolint:gosec // it is positive
+	}
+	r.taken.Store(r.first - 1)
+}
