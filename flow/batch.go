@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"reflect"
 
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/guard"
@@ -23,7 +24,7 @@ func Batch[S, T any](
 	n node.Node[*T],
 	post func(context.Context, S, *node.Report[T, T]) (node.Action, error),
 ) *node.Batch[S, T, T] {
-	return node.NewBatch[S, T, T](name, &instances[S, T]{name: name, prep: prep, inner: n, post: post})
+	return node.NewBatch[S, T, T](name, &instances[S, T]{name: name, prep: prep, inner: n, post: post, clones: mayClone[T]()})
 }
 
 // instances is the handler of a batch of flows.
@@ -32,6 +33,8 @@ type instances[S, T any] struct {
 	prep  func(context.Context, S) (iter.Seq2[T, error], error)
 	inner node.Node[*T]
 	post  func(context.Context, S, *node.Report[T, T]) (node.Action, error)
+
+	clones bool // T may have a method Clone
 }
 
 // Prep implements node.BatchHandler.
@@ -46,17 +49,35 @@ func (h *instances[S, T]) Exec(ctx context.Context, in T) (T, error) {
 
 // ExecItem is asked in place of Exec: one attempt at one instance.
 func (h *instances[S, T]) ExecItem(ctx context.Context, index int64, in T) (T, error) {
-	t := copyOf(in)
-	_, err := h.inner.Run(inInstance(ctx, index), &t)
+	t := in
+	if h.clones {
+		t = clone(in)
+	}
+	at := &frame{ctx, index, frameOf(ctx).depth}
+	var err error
+	if f, ok := h.inner.(*Flow[*T]); ok {
+		at.depth++
+		_, err = f.runIn(at, &t)
+	} else {
+		_, err = h.inner.Run(at, &t)
+	}
 	return t, err
 }
 
-func copyOf[T any](t T) T {
-	type cloner interface{ Clone() T }
-	if c, ok := any(t).(cloner); ok { // also if T is a pointer type
+// cloner has its own way to copy a T.
+type cloner[T any] interface{ Clone() T }
+
+// mayClone reports whether values of T, or pointers to them, may be a cloner. What is in an interface is not known before.
+func mayClone[T any]() bool {
+	t, c := reflect.TypeFor[T](), reflect.TypeFor[cloner[T]]()
+	return t.Kind() == reflect.Interface || t.Implements(c) || reflect.PointerTo(t).Implements(c)
+}
+
+func clone[T any](t T) T {
+	if c, ok := any(t).(cloner[T]); ok { // also if T is a pointer type
 		return c.Clone()
 	}
-	if c, ok := any(&t).(cloner); ok {
+	if c, ok := any(&t).(cloner[T]); ok {
 		return c.Clone()
 	}
 	return t

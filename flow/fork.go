@@ -21,9 +21,9 @@ func (f *forked[S]) Run(ctx context.Context, s S) (action node.Action, err error
 	if ctx.Err() != nil {
 		return node.Next, context.Cause(ctx)
 	}
-	ctx, r, finished := started(ctx, f.name)
-	defer func() { finished(action, err) }()
-	return node.Next, f.run(ctx, r, s)
+	ctx, r := started(ctx, f.name)
+	defer func() { r.finished(action, err) }()
+	return node.Next, f.run(ctx, &r, s)
 }
 
 func (f *forked[S]) run(ctx context.Context, r *reporter, s S) error { //nolint:contextcheck // the contexts of the fork inherit from ctx

@@ -16,44 +16,60 @@ type tally struct {
 	began time.Time
 	watch bool // it is watched before the end
 
-	mu       sync.Mutex // guards everything below
-	steps    int64
-	last     string // the last node of flow
-	nodes    map[string]*nodeTally
-	met      []string // the names of nodes, in the order in which they began
+	steps atomic.Int64
+	nodes sync.Map // of *nodeTally, by name
+
+	mu       sync.Mutex   // guards everything below, and additions to nodes
+	last     string       // the last node of flow
+	met      []*nodeTally // in the order in which they began
 	limiters map[string]LimiterReport
 }
 
 // nodeTally is what of a node is counted.
 type nodeTally struct {
+	name  string
+	first time.Duration                // since the run began, when the node did
+	begun atomic.Pointer[atomic.Int64] // items; nil if not recorded
+
+	started, told, total                                             atomic.Int64 // runs; those with a known number of items; these items
+	runs, failures, done, failed, resumed, stale, abandoned, retries atomic.Int64 // as in NodeReport
+}
+
+// nodeCount is a copy of a nodeTally at one moment.
+type nodeCount struct {
 	NodeReport
 
 	name    string
-	first   time.Duration // since the run began, when the node did
-	started int64         // runs
-	told    int64         // runs of which it is known how many items they have
-	total   int64         // items of those
-	begun   *atomic.Int64 // items; nil if not recorded
+	first   time.Duration
+	started int64
+	told    int64
+	total   int64
+	begun   int64 // items; negative if not recorded
 }
 
 func newTally(flow string, began time.Time, watch bool) *tally {
-	return &tally{flow: flow, began: began, watch: watch, nodes: map[string]*nodeTally{}, limiters: map[string]LimiterReport{}}
+	return &tally{flow: flow, began: began, watch: watch, limiters: map[string]LimiterReport{}}
 }
 
-// Observe implements event.Observer.
+// Timeless tells package emit that events need no time.
+func (t *tally) Timeless() {}
+
+// Observe implements event.Observer. It takes no lock for the events of nodes and items, which come from all workers.
 func (t *tally) Observe(e event.Event) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	switch e.Kind {
 	case event.FlowStep:
-		t.steps++
+		t.steps.Add(1)
 		if e.Source == t.flow {
+			t.mu.Lock()
 			t.last = e.Key
+			t.mu.Unlock()
 		}
 	case event.NodeStarted, event.NodeFinished, event.NodeInput,
 		event.ItemDone, event.ItemResumed, event.ItemFailed, event.ItemAbandoned, event.ItemRetry, event.JournalStale:
-		t.nodeLocked(e.Source).count(e)
+		t.node(e.Source).count(&e)
 	case event.LimiterHit, event.LimiterCut, event.LimiterRecovery, event.LimiterClosed:
+		t.mu.Lock()
+		defer t.mu.Unlock()
 		l := t.limiters[e.Source]
 		l.count(e.Kind)
 		t.limiters[e.Source] = l
@@ -66,49 +82,49 @@ func (t *tally) ItemCounter(name string) *atomic.Int64 {
 	if !t.watch {
 		return nil
 	}
+	n := t.node(name)
+	n.begun.CompareAndSwap(nil, new(atomic.Int64))
+	return n.begun.Load()
+}
+
+func (t *tally) node(name string) *nodeTally {
+	if n, ok := t.nodes.Load(name); ok {
+		return n.(*nodeTally) //nolint:forcetypeassert // nothing else is in there
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	n := t.nodeLocked(name)
-	if n.begun == nil {
-		n.begun = new(atomic.Int64)
+	n, known := t.nodes.LoadOrStore(name, &nodeTally{name: name, first: time.Since(t.began)})
+	of := n.(*nodeTally) //nolint:forcetypeassert // nothing else is in there
+	if !known {
+		t.met = append(t.met, of)
 	}
-	return n.begun
+	return of
 }
 
-func (t *tally) nodeLocked(name string) *nodeTally {
-	n := t.nodes[name]
-	if n == nil {
-		n = &nodeTally{name: name, first: time.Since(t.began)}
-		t.nodes[name] = n
-		t.met = append(t.met, name)
-	}
-	return n
-}
-
-func (n *nodeTally) count(e event.Event) {
+func (n *nodeTally) count(e *event.Event) {
 	switch e.Kind {
 	case event.NodeStarted:
-		n.started++
+		n.started.Add(1)
 	case event.NodeInput:
-		n.told++
-		n.total += int64(e.To)
+		n.told.Add(1)
+		n.total.Add(int64(e.To))
 	case event.NodeFinished:
-		n.Runs++
+		n.runs.Add(1)
 		if e.Err != nil {
-			n.Failures++
+			n.failures.Add(1)
 		}
 	case event.ItemDone:
-		n.Done++
+		n.done.Add(1)
 	case event.ItemResumed:
-		n.Resumed++
+		n.resumed.Add(1)
 	case event.ItemFailed:
-		n.Failed++
+		n.failed.Add(1)
 	case event.ItemAbandoned:
-		n.Abandoned++
+		n.abandoned.Add(1)
 	case event.ItemRetry:
-		n.Retries++
+		n.retries.Add(1)
 	case event.JournalStale:
-		n.Stale += int64(e.To)
+		n.stale.Add(int64(e.To))
 	default:
 	}
 }
@@ -127,11 +143,26 @@ func (l *LimiterReport) count(kind event.Kind) {
 	}
 }
 
+// look copies what is counted. What is counted later is read first, so that no more has ended than begun.
+func (n *nodeTally) look() nodeCount {
+	c := nodeCount{
+		NodeReport: NodeReport{
+			Failures: n.failures.Load(), Runs: n.runs.Load(), Done: n.done.Load(), Failed: n.failed.Load(),
+			Resumed: n.resumed.Load(), Stale: n.stale.Load(), Abandoned: n.abandoned.Load(), Retries: n.retries.Load(),
+		},
+		name: n.name, first: n.first, told: n.told.Load(), total: n.total.Load(), started: n.started.Load(), begun: -1,
+	}
+	if begun := n.begun.Load(); begun != nil {
+		c.begun = begun.Load()
+	}
+	return c
+}
+
 // items is what is known of a node's items, without their speed.
-func (n *nodeTally) items() event.Items {
+func (n *nodeCount) items() event.Items {
 	i := event.Items{Done: n.Done, Resumed: n.Resumed, Failed: n.Failed, Abandoned: n.Abandoned, Retries: n.Retries}
-	if n.begun != nil {
-		i.Pending = max(0, n.begun.Load()-i.Ended())
+	if n.begun >= 0 {
+		i.Pending = max(0, n.begun-i.Ended())
 	}
 	if n.told > 0 && n.told >= n.started {
 		i.Total = max(n.total, i.Ended()+i.Pending)
@@ -140,25 +171,24 @@ func (n *nodeTally) items() event.Items {
 }
 
 // look returns copies of what is counted: nodes in the order in which they began.
-func (t *tally) look() (nodes []nodeTally, limiters map[string]LimiterReport) {
+func (t *tally) look() (nodes []nodeCount, limiters map[string]LimiterReport) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, name := range t.met {
-		nodes = append(nodes, *t.nodes[name])
+	for _, n := range t.met {
+		nodes = append(nodes, n.look())
 	}
 	return nodes, maps.Clone(t.limiters)
 }
 
 func (t *tally) report(a node.Action, elapsed time.Duration) *Report {
+	nodes, limiters := t.look()
+	r := &Report{Action: a, Elapsed: elapsed, Steps: t.steps.Load(), Nodes: map[string]NodeReport{}, Limiters: limiters}
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	r := &Report{
-		Action: a, Last: t.last, Elapsed: elapsed, Steps: t.steps,
-		Nodes: map[string]NodeReport{}, Limiters: maps.Clone(t.limiters),
-	}
-	for name, n := range t.nodes {
+	r.Last = t.last
+	t.mu.Unlock()
+	for _, n := range nodes {
 		if n.NodeReport != (NodeReport{}) {
-			r.Nodes[name] = n.NodeReport
+			r.Nodes[n.name] = n.NodeReport
 		}
 	}
 	return r

@@ -13,18 +13,23 @@ import (
 
 // Run implements node.Node: it runs one node after the other until one has no successor, and returns
 // that node's action. A failed node, or the end of ctx before a node begins, is a *StepError.
-func (f *Flow[S]) Run(ctx context.Context, s S) (action node.Action, err error) {
+func (f *Flow[S]) Run(ctx context.Context, s S) (node.Action, error) {
+	around := frameOf(ctx)
+	return f.runIn(&frame{ctx, around.index, around.depth + 1}, s)
+}
+
+// runIn is Run under a frame of its own.
+func (f *Flow[S]) runIn(in *frame, s S) (action node.Action, err error) {
 	if err := f.setup.Use(f.Validate); err != nil {
 		return node.Next, err
 	}
-	ctx, err = f.nest(ctx)
-	if err != nil {
-		return node.Next, err
+	if in.depth > maxNesting {
+		return node.Next, &nestingError{flow: f.name, depth: in.depth}
 	}
-	ctx, r, finished := started(ctx, f.name)
+	ctx, r := started(in, f.name)
 	err = errGoexit // unless it returns
-	defer func() { finished(action, err) }()
-	action, err = f.walk(ctx, r, s)
+	defer func() { r.finished(action, err) }()
+	action, err = f.walk(ctx, &r, s)
 	return action, err
 }
 
@@ -96,18 +101,4 @@ func (f *Flow[S]) follow(n node.Node[S], a node.Action) (node.Node[S], error) {
 		return nil, &ActionError{Flow: f.name, Node: n.Name(), Action: a, known: f.actions(n)}
 	}
 	return nil, nil
-}
-
-// maxNesting is how deep flows may run inside flows before it is taken for a mistake.
-const maxNesting = 1000
-
-type nestingKey struct{}
-
-// nest counts how deep the flow runs inside others.
-func (f *Flow[S]) nest(ctx context.Context) (context.Context, error) {
-	depth, _ := ctx.Value(nestingKey{}).(int)
-	if depth++; depth > maxNesting {
-		return ctx, &nestingError{flow: f.name, depth: depth}
-	}
-	return context.WithValue(ctx, nestingKey{}, depth), nil
 }

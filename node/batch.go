@@ -130,9 +130,9 @@ func (b *Batch[S, In, Out]) Run(ctx context.Context, s S) (action Action, err er
 	if err := b.setup.Use(b.Validate); err != nil {
 		return Next, err
 	}
-	ctx, finished := b.started(ctx)
+	ctx, of := b.started(ctx)
 	err = errGoexit // unless it returns
-	defer func() { finished(err) }()
+	defer func() { of.finished(err) }()
 	action, err = b.run(ctx, s)
 	return action, err
 }
@@ -164,8 +164,8 @@ func (b *Batch[S, In, Out]) All(ctx context.Context, items []In) (outs []Out, er
 	if err := b.setup.Use(b.Validate); err != nil {
 		return nil, err
 	}
-	ctx, finished := b.started(ctx)
-	defer func() { finished(err) }()
+	ctx, of := b.started(ctx)
+	defer func() { of.finished(err) }()
 	b.sendInput(ctx, len(items))
 	all := newResults[In, Out](b.key != nil, len(items))
 	r := b.report(all)
@@ -231,11 +231,11 @@ func (b *Batch[S, In, Out]) stream(ctx context.Context, seq iter.Seq2[In, error]
 	if window == 0 {
 		window = max(windowOfEach*b.parallel, b.workers())
 	}
-	ctx, finished := b.started(ctx)
+	ctx, of := b.started(ctx)
 	line := newLine[In, Out](window, b.unordered)
 	r, err := b.launch(ctx, pulled(seq), line)
 	if err != nil {
-		finished(err)
+		of.finished(err)
 		return err
 	}
 	left := true // the loop was left, by break or by a panic of its body
@@ -243,7 +243,7 @@ func (b *Batch[S, In, Out]) stream(ctx context.Context, seq iter.Seq2[In, error]
 		if left {
 			r.kill(errLeft)
 			r.wait()
-			finished(r.close())
+			of.finished(r.close())
 		}
 	}()
 	if !line.deliver(r.over, yield) {
@@ -251,7 +251,7 @@ func (b *Batch[S, In, Out]) stream(ctx context.Context, seq iter.Seq2[In, error]
 	}
 	left = false
 	stopped := r.close()
-	finished(stopped)
+	of.finished(stopped)
 	if !line.rest(yield) || stopped == nil {
 		return nil
 	}

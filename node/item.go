@@ -6,6 +6,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/occurrence"
 	"github.com/headrace/headrace/internal/panics"
@@ -41,7 +42,7 @@ func (r *run[S, In, Out]) next(w *worker[In, Out]) bool {
 	if ok {
 		r.started()
 		w.busy, w.task = true, task[In, Out]{
-			res: Result[In, Out]{Index: it.index, In: it.in}, began: r.stamp(), entry: it.entry, err: it.err,
+			res: Result[In, Out]{Index: it.index, In: it.in}, began: emit.Now(r.observer), entry: it.entry, err: it.err,
 			ctx: r.traces.begin(r.ctx, r.b.name, it.index),
 		}
 	}

@@ -71,18 +71,14 @@ func (n *Step[S]) once(ctx context.Context, states codec[S], state []byte, at gu
 	if err != nil {
 		return engine.Outcome{Err: err}
 	}
-	var c throttle.Cost
-	if n.cost != nil {
-		c = n.cost(s)
-	}
-	var last atomic.Pointer[outcome]
-	o.Next, o.Again, err = g.Attempt(ctx, c, at, func(ctx context.Context) error { return n.attempt(ctx, ctx, s, &last) })
+	c := n.callOn(s)
+	o.Next, o.Again, err = g.Attempt(ctx, c.cost, at, func(ctx context.Context) error { return c.attempt(ctx, ctx) })
 	if o.Again {
 		o.Err = err
 		return o
 	}
 	action := Next
-	if of := last.Load(); of != nil {
+	if of := c.last.Load(); of != nil {
 		action = of.action
 	}
 	if err != nil && n.fallback != nil && ctx.Err() == nil {

@@ -349,21 +349,13 @@ func (r *run[S, In, Out]) tell(kind event.Kind, t *task[In, Out]) {
 	if r.observer == nil {
 		return
 	}
-	e := event.New(time.Now(), kind, r.b.name)
+	e := event.New(emit.Now(r.observer), kind, r.b.name)
 	e.Index, e.Key, e.Attempt, e.Err = t.res.Index, t.res.Key, t.res.Attempts, t.res.Err
 	if !t.began.IsZero() {
 		e.Wait = e.Time.Sub(t.began)
 	}
 	r.traces.end(e)
 	emit.Send(r.observer, e)
-}
-
-// stamp returns the present for an observer; without one it costs nothing.
-func (r *run[S, In, Out]) stamp() time.Time {
-	if r.observer == nil {
-		return time.Time{}
-	}
-	return time.Now()
 }
 
 // conclude sets the state that err leaves an item in: what the stop of the run

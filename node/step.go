@@ -2,15 +2,10 @@ package node
 
 import (
 	"context"
-	"sync/atomic"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/guard"
-	"github.com/headrace/headrace/internal/emit"
-	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/invalid"
-	"github.com/headrace/headrace/internal/occurrence"
 	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
@@ -86,41 +81,22 @@ func (n *Step[S]) Run(ctx context.Context, s S) (action Action, err error) {
 	if ctx.Err() != nil {
 		return Next, context.Cause(ctx)
 	}
-	ctx, finished := n.started(ctx)
+	ctx, of := n.started(ctx)
 	err = errGoexit // unless it returns
-	defer func() { finished(err) }()
+	defer func() { of.finished(err) }()
 	action, err = n.run(ctx, g, s)
 	return action, err
 }
 
 func (n *Step[S]) run(ctx context.Context, g *guard.Guard, s S) (action Action, err error) {
 	defer panics.Catch(&err)
-	var c throttle.Cost
-	if n.cost != nil {
-		c = n.cost(s)
-	}
-	watched := ctx
+	c := n.callOn(s)
+	c.Context = ctx
 	if event.From(ctx) != nil {
-		watched = inflight.Watch(ctx, &watcher{node: n.name, index: event.NoIndex, ctx: ctx})
+		c.watch = watcher{node: n.name, index: event.NoIndex, ctx: ctx}
 	}
-	var last atomic.Pointer[outcome] // a function that was abandoned may return at any time
-	err = g.Do(watched, c, func(ctx context.Context) error {
-		if n.pool == nil {
-			return n.attempt(ctx, ctx, s, &last)
-		}
-		begun := false
-		err := n.pool.Run(ctx, c, func(pooled context.Context) (err error) {
-			defer panics.Catch(&err) // a Pool need not recover panics
-			begun = true
-			return n.attempt(pooled, ctx, s, &last)
-		})
-		if err != nil && !begun {
-			guard.Report(ctx, adaptive.Feedback{Verdict: adaptive.Unsent})
-		}
-		return err
-	})
-	of := last.Load()
-	if of != nil {
+	err = g.Do(c, c.cost, c.send) //nolint:contextcheck // c is ctx
+	if of := c.last.Load(); of != nil {
 		action = of.action
 		of.counted.Keep()
 	}
@@ -128,36 +104,4 @@ func (n *Step[S]) run(ctx context.Context, g *guard.Guard, s S) (action Action, 
 		return n.fallback(ctx, s, err)
 	}
 	return action, err
-}
-
-// outcome is the outcome of the last attempt at a step.
-type outcome struct {
-	action  Action
-	counted *occurrence.Book // of entries in nested journals
-}
-
-// attempt calls the function once. admitted is the context that the step's own
-// guard gave, which ctx is, or is inside of.
-func (n *Step[S]) attempt(ctx, admitted context.Context, s S, to *atomic.Pointer[outcome]) (err error) {
-	of := &outcome{}
-	ctx, of.counted = occurrence.Attempt(ctx) // another may follow, and is to meet the same items inside
-	traced := emit.TracersOf(event.From(ctx), event.AttemptStarted)
-	ctx, ended := n.tracedAttempt(ctx, traced, event.NoIndex, inflight.FactsOf(admitted).Number())
-	err = errGoexit // unless it returns
-	defer func() {
-		if ended != nil {
-			ended(err)
-		}
-		to.Store(of)
-	}()
-	of.action, err = n.call(ctx, s)
-	if f := n.verdict(admitted, err); f.Verdict != adaptive.Unclassified {
-		guard.Report(admitted, f)
-	}
-	return err
-}
-
-func (n *Step[S]) call(ctx context.Context, s S) (action Action, err error) {
-	defer panics.Catch(&err)
-	return n.f(ctx, s)
 }
