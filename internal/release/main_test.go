@@ -182,9 +182,13 @@ func TestArchivesAreReproducible(t *testing.T) {
 	assert.Len(t, strings.Split(read(t, one, "SHA256SUMS"), "\n"), 3)
 }
 
+func about() texts {
+	return texts{license: []byte("our terms\n"), notices: []byte("their terms\n"), readme: []byte("# read me\n")}
+}
+
 func TestWheel(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, wheel(dir, "v1.2.0-rc.1", then, target{"linux", "arm64"}, []byte("binary"), []byte("# read me\n")))
+	require.NoError(t, wheel(dir, "v1.2.0-rc.1", then, target{"linux", "arm64"}, []byte("binary"), about()))
 	z, err := zip.OpenReader(filepath.Join(dir, "headrace-1.2.0rc1-py3-none-manylinux_2_17_aarch64.musllinux_1_1_aarch64.whl"))
 	require.NoError(t, err)
 	defer func() { _ = z.Close() }()
@@ -201,6 +205,9 @@ func TestWheel(t *testing.T) {
 	}
 	const info = "headrace-1.2.0rc1.dist-info/"
 	assert.Contains(t, texts[info+"WHEEL"], "Tag: py3-none-manylinux_2_17_aarch64\nTag: py3-none-musllinux_1_1_aarch64\n")
+	assert.Equal(t, "our terms\n", texts[info+"licenses/LICENSE"])
+	assert.Equal(t, "their terms\n", texts[info+"licenses/THIRD-PARTY-LICENSES.txt"])
+	assert.Contains(t, texts[info+"METADATA"], "License-File: LICENSE\nLicense-File: THIRD-PARTY-LICENSES.txt\nDescription-Content-Type: text/markdown\n\n# read me\n")
 	for name, text := range texts {
 		if name == info+"RECORD" {
 			continue
@@ -242,8 +249,8 @@ func TestNPM(t *testing.T) {
 		t.Skip("npm is not installed")
 	}
 	on, dir, to := local(t), t.TempDir(), t.TempDir()
-	require.NoError(t, npmTarget(dir, "v0.1.0", then, on, []byte(stand)))
-	require.NoError(t, npmMain(dir, "v0.1.0", then, []target{on}, []byte("# read me\n")))
+	require.NoError(t, npmTarget(dir, "v0.1.0", then, on, []byte(stand), about()))
+	require.NoError(t, npmMain(dir, "v0.1.0", then, []target{on}, about()))
 	packages, err := filepath.Glob(filepath.Join(dir, "*.tgz"))
 	require.NoError(t, err)
 	require.Len(t, packages, 2)
@@ -251,6 +258,8 @@ func TestNPM(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), npm, args...).CombinedOutput()
 	require.NoError(t, err, string(out))
 	ran(t, filepath.Join(to, "node_modules", ".bin", "headrace"), "run", "x.jsonl")
+	assert.Equal(t, "their terms\n", read(t, to, "node_modules", filepath.FromSlash(on.npmPackage()), "THIRD-PARTY-LICENSES.txt"))
+	assert.Equal(t, "our terms\n", read(t, to, "node_modules", "headrace", "LICENSE"))
 
 	require.NoError(t, os.RemoveAll(filepath.Join(to, "node_modules", "@headrace")))
 	out, err = exec.CommandContext(t.Context(), filepath.Join(to, "node_modules", ".bin", "headrace"), "version").CombinedOutput()
@@ -267,7 +276,7 @@ func TestPip(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), python, "-m", "venv", to).CombinedOutput(); err != nil {
 		t.Skip("python3 makes no environments: ", string(out))
 	}
-	require.NoError(t, wheel(dir, "v0.1.0", then, on, []byte(stand), []byte("# read me\n")))
+	require.NoError(t, wheel(dir, "v0.1.0", then, on, []byte(stand), about()))
 	wheels, err := filepath.Glob(filepath.Join(dir, "*.whl"))
 	require.NoError(t, err)
 	out, err := exec.CommandContext(t.Context(), filepath.Join(to, "bin", "pip"), append([]string{"install", "--no-index", "--disable-pip-version-check"}, wheels...)...).CombinedOutput()
