@@ -182,12 +182,11 @@ generate: ## Write what is generated: constants and table of the presets, the JS
 	cd service/proto/generate && go run .
 
 .PHONY: bench
-bench: ## Run the benchmarks, peers and ours, and write docs/benchmarks.md; then those of the shared stores and the service (BENCH=regexp COUNT=n)
+bench: ## Run the benchmarks, peers and ours, and write docs/benchmarks.md; then those of the shared stores and the service, into docs/figures (BENCH=regexp COUNT=n)
 	cd benchmarks && go run ./cmd/benchreport -bench '$(BENCH)' -count $(COUNT) -o ../docs/benchmarks.md $(BENCHFLAGS)
 	go test ./proxy -count=1 -run '^TestBesideReverseProxy$$' -beside 30s -v -timeout 0
 	go test ./store/sqlitestore -count=1 -run '^TestQuotaBesideATransaction$$' -beside 3s -v -timeout 0
-	cd store/redisstore/benchmarks && go test -run '^$$' -bench . -count $(COUNT)
-	cd service/benchmarks && go test -run '^$$' -bench . -count $(COUNT)
+	$(MAKE) figures FIGURES='redis service'
 
 .PHONY: bench-baseline
 bench-baseline: ## make bench for one process, and keep what it printed as benchmarks/baseline.txt
@@ -210,8 +209,8 @@ FIGURES ?= $(patsubst docs/figures/%.txt,%,$(wildcard docs/figures/*.txt))
 figures: ## Run the commands of docs/figures again, and keep what they print (FIGURES='killed programs'; on an idle machine)
 	@for name in $(FIGURES); do \
 		command=$$(sed -n '1s/^\$$ //p' docs/figures/$$name.txt); echo "$$name: $$command"; \
-		printf '$$ %s\n%s, commit %s, %s cores, %s\n\n' "$$command" "$$(date -u +%F)" "$$(git rev-parse --short HEAD)" \
-			"$$(getconf _NPROCESSORS_ONLN)" "$$(go version | cut -d ' ' -f 3-)" >$(BIN)/$$name.txt; \
+		printf '$$ %s\n%s, commit %s, %s, %s cores, load %s\n\n' "$$command" "$$(date -u +%F)" "$$(git rev-parse --short HEAD)" \
+			"$$(go version | cut -d ' ' -f 3-)" "$$(getconf _NPROCESSORS_ONLN)" "$$(uptime | sed 's/.*: //')" >$(BIN)/$$name.txt; \
 		sh -euc "$$command" >>$(BIN)/$$name.txt; mv $(BIN)/$$name.txt docs/figures/; \
 	done
 

@@ -136,7 +136,7 @@ func (s *shipment) debian(ctx context.Context, t target, binary []byte, about te
 	if err != nil {
 		return err
 	}
-	return s.tools.deb(ctx, s.dir, s.version, t, []file{
+	return s.tools.deb(ctx, s.dir, s.version, s.at, t, []file{
 		{name: "usr/bin/headrace", data: binary, exec: true},
 		{name: "usr/share/man/man1/headrace.1.gz", data: manual},
 		{name: "usr/share/doc/headrace/copyright", data: slices.Concat(about.license, []byte("\n"), about.notices)},

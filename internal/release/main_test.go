@@ -2,7 +2,6 @@ package main
 
 import (
 	"archive/zip"
-	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"flag"
@@ -11,7 +10,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -284,7 +285,7 @@ func TestPip(t *testing.T) {
 	ran(t, filepath.Join(to, "bin", "headrace"), "run", "x.jsonl")
 }
 
-// Every published module installs from a proxy, in an environment that has nothing of this repository.
+// The commands of the README and every published module install from a proxy, in an environment that has nothing but Go.
 func TestInstall(t *testing.T) {
 	if !*install {
 		t.Skip("-install runs it")
@@ -297,32 +298,49 @@ func TestInstall(t *testing.T) {
 	require.NoError(t, err)
 	all, _, err := prepare(t.Context(), clone, filepath.Join(dir, "proxy"), "v0.1.0")
 	require.NoError(t, err)
-	b := builder{dir: filepath.Join(dir, "go"), proxy: filepath.Join(dir, "proxy"), version: "latest"}
-	own, err := b.build(t.Context(), host())
-	require.NoError(t, err)
-	said, err := exec.CommandContext(t.Context(), own, "version").Output()
-	require.NoError(t, err)
-	assert.Contains(t, string(said), "headrace v0.1.0\n")
 
+	b := builder{dir: filepath.Join(dir, "go"), proxy: filepath.Join(dir, "proxy")}
+	env := []string{
+		"HOME=" + dir, "GOCACHE=" + goEnv("GOCACHE"),
+		"PATH=" + filepath.Join(goEnv("GOROOT"), "bin") + string(os.PathListSeparator) + filepath.Join(b.dir, "bin") + string(os.PathListSeparator) + "/usr/bin:/bin",
+	}
+	for _, set := range b.env() {
+		if name, _, _ := strings.Cut(set, "="); slices.Contains([]string{"GOPATH", "GOMODCACHE", "GOPROXY", "GONOSUMDB", "GOFLAGS"}, name) {
+			env = append(env, set) // the last one counts
+		}
+	}
 	fresh := filepath.Join(dir, "fresh")
 	require.NoError(t, os.Mkdir(fresh, 0o700))
-	in := func(ctx context.Context, args ...string) {
-		cmd := exec.CommandContext(ctx, "go", args...)
-		cmd.Dir, cmd.Env = fresh, b.env()
+	in := func(name string, args ...string) string {
+		cmd := exec.CommandContext(t.Context(), name, args...)
+		cmd.Dir, cmd.Env = fresh, env
+		began := time.Now()
 		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "go %s: %s", strings.Join(args, " "), out)
+		require.NoError(t, err, "%s %s: %s", name, strings.Join(args, " "), out)
+		t.Logf("%s in %s", strings.Join(args, " "), time.Since(began).Round(time.Second))
+		return string(out)
 	}
-	in(t.Context(), "mod", "init", "example.com/fresh")
+	sh, goCommand := "/bin/sh", filepath.Join(goEnv("GOROOT"), "bin", "go")
+	in(goCommand, "mod", "init", "example.com/fresh")
+	typed := regexp.MustCompile("(?s)\n<!-- not run: make test-install .*? -->\n```sh\n(.*?)```").FindAllStringSubmatch(read(t, clone, "README.md"), -1)
+	require.Len(t, typed, 2)
+	require.Contains(t, typed[0][1], "go install "+command+"@latest\n")
+	require.Contains(t, typed[1][1], "go get "+repository+"\n")
+	for _, block := range typed {
+		in(sh, "-euxc", block[1])
+	}
+	assert.Contains(t, in(sh, "-euc", "headrace version"), "headrace v0.1.0\n")
+
 	var imports strings.Builder
 	for _, s := range all {
 		if published(s) {
-			in(t.Context(), "get", s.Path+"@latest")
+			in(goCommand, "get", s.Path+"@latest")
 			fmt.Fprintf(&imports, "\t_ %q\n", s.Path)
 		}
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(fresh, "main.go"), []byte("package main\n\nimport (\n"+imports.String()+")\n\nfunc main() {}\n"), 0o600))
-	in(t.Context(), "mod", "tidy")
-	in(t.Context(), "build", "./...")
+	in(goCommand, "mod", "tidy")
+	in(goCommand, "build", "./...")
 }
 
 // published reports whether programs import a module's own package.
