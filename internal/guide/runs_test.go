@@ -32,14 +32,15 @@ func TestFiguresAreThoseOfTheirRuns(t *testing.T) {
 			continue
 		}
 		for _, block := range paragraphs(unwritten(prose(text))) {
-			source := ""
+			var sources []string
 			for _, link := range runs.FindAllStringSubmatch(block, -1) {
 				cited[link[1]] = true
-				source += run(t, link[1])
+				sources = append(sources, run(t, link[1]))
 			}
 			for _, link := range written.FindAllStringSubmatch(block, -1) {
-				source += all["docs/"+link[1]]
+				sources = append(sources, all["docs/"+link[1]])
 			}
+			source := strings.Join(sources, "\n")
 			for _, found := range figure.FindAllStringSubmatch(block, -1) {
 				if source != "" || found[0] != found[1] { // without a unit it may be anything, such as a version
 					assert.Contains(t, source, found[1], "%s: no run and no page that this leads to has the figure:\n%s", page, block)
