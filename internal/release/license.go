@@ -26,9 +26,12 @@ var terms = [...][2]string{ //nolint:gochecknoglobals // a constant
 // others are conditions beside which a text of terms does not count. The MPL mentions the GNU licences.
 var others = regexp.MustCompile(`gnu (lesser |affero )?general public|advertising materials|commons clause`)
 
+// marks of comments begin the lines of some texts.
+var marks = regexp.MustCompile(`(?m)^\s*(//|#|\*)`)
+
 // identify names the licence of a text, or returns "".
 func identify(text []byte) string {
-	words := strings.ToLower(strings.Join(strings.Fields(string(text)), " "))
+	words := strings.ToLower(strings.Join(strings.Fields(marks.ReplaceAllString(string(text), "")), " "))
 	for _, t := range terms {
 		if strings.Contains(words, t[1]) && (t[0] == "MPL-2.0" || !others.MatchString(words)) {
 			return t[0]

@@ -17,6 +17,7 @@ const mit = "Copyright (c) A. Miller\n\nPermission is hereby granted, free of ch
 func TestIdentify(t *testing.T) {
 	for text, want := range map[string]string{
 		mit: "MIT",
+		"// " + strings.ReplaceAll(mit, "\n", "\n// "):                                                                                              "MIT",
 		"                  Apache License\n            Version 2.0, January 2004":                                                                   "Apache-2.0",
 		"Mozilla Public License Version 2.0\n GNU General Public License":                                                                           "MPL-2.0",
 		"Redistribution and use in source and binary forms, with or without\nmodification, are permitted":                                           "BSD",
