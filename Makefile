@@ -6,7 +6,7 @@
 
 GOLANGCI_LINT_VERSION := v2.15.0
 GOFUMPT_VERSION := v0.12.0
-NFPM_VERSION := v2.48.0
+NFPM_VERSION := v2.45.2
 CYCLONEDX_VERSION := v1.10.0
 APIDIFF_VERSION := v0.0.0-20261014143641-f0251eb4aa3e
 
@@ -182,12 +182,11 @@ generate: ## Write what is generated: constants and table of the presets, the JS
 	cd service/proto/generate && go run .
 
 .PHONY: bench
-bench: ## Run the benchmarks, peers and ours, and write docs/benchmarks.md; then those of the shared stores and the service (BENCH=regexp COUNT=n)
+bench: ## Run the benchmarks, peers and ours, and write docs/benchmarks.md; then those of the shared stores and the service, into docs/figures (BENCH=regexp COUNT=n)
 	cd benchmarks && go run ./cmd/benchreport -bench '$(BENCH)' -count $(COUNT) -o ../docs/benchmarks.md $(BENCHFLAGS)
 	go test ./proxy -count=1 -run '^TestBesideReverseProxy$$' -beside 30s -v -timeout 0
 	go test ./store/sqlitestore -count=1 -run '^TestQuotaBesideATransaction$$' -beside 3s -v -timeout 0
-	cd store/redisstore/benchmarks && go test -run '^$$' -bench . -count $(COUNT)
-	cd service/benchmarks && go test -run '^$$' -bench . -count $(COUNT)
+	$(MAKE) figures FIGURES='redis service'
 
 .PHONY: bench-baseline
 bench-baseline: ## make bench for one process, and keep what it printed as benchmarks/baseline.txt
@@ -203,14 +202,27 @@ bench-check: ## Compare the tree with benchmarks/baseline.txt by benchstat; a pe
 goodput: ## Measure over real HTTP what clients get of a limit, peers and ours, and write docs/goodput.md (SEEDS=5; on an idle machine)
 	cd benchmarks && go run ./goodput/cmd/goodput -seeds $(SEEDS) -o ../docs/goodput.md $(GOODPUTFLAGS)
 
+# Each file in docs/figures begins with the command that printed the rest.
+FIGURES ?= $(patsubst docs/figures/%.txt,%,$(wildcard docs/figures/*.txt))
+
+.PHONY: figures
+figures: ## Run the commands of docs/figures again, and keep what they print (FIGURES='killed programs'; on an idle machine)
+	@for name in $(FIGURES); do \
+		command=$$(sed -n '1s/^\$$ //p' docs/figures/$$name.txt); echo "$$name: $$command"; \
+		printf '$$ %s\n%s, commit %s, %s, %s cores, load %s\n\n' "$$command" "$$(date -u +%F)" "$$(git rev-parse --short HEAD)" \
+			"$$(go version | cut -d ' ' -f 3-)" "$$(getconf _NPROCESSORS_ONLN)" "$$(uptime | sed 's/.*: //')" >$(BIN)/$$name.txt; \
+		sh -euc "$$command" >>$(BIN)/$$name.txt; mv $(BIN)/$$name.txt docs/figures/; \
+	done
+
 .PHONY: simulate
 simulate: ## Play the control laws, ours and others, against simulated providers (OFFSET=n N=500 HARSHER=400 ABLATE=1)
 	go run ./internal/simulate/cmd/simulate -offset $(OFFSET) -n $(N) -harsher $(HARSHER) $(if $(ABLATE),-ablate) $(SIMFLAGS)
 
 .PHONY: pictures
-pictures: ## Draw docs/adaptive/*.svg and put the figures into docs/adaptive.md (OFFSET=n N=500)
+pictures: ## Draw docs/adaptive/*.svg and put the figures into docs/adaptive.md and docs/law.md (OFFSET=n N=500)
 	go run ./internal/simulate/cmd/simulate -chart docs/adaptive -only 'headrace blind' -scenario '$(PICTURES)'
 	go run ./internal/simulate/cmd/simulate -offset $(OFFSET) -n $(N) -harsher $(HARSHER) -into docs/adaptive.md $(SIMFLAGS)
+	go run ./internal/simulate/cmd/simulate -ablate -offset 20000 -n 80 -harsher 80 -seeds 2 -only 'headrace blind,headrace headers' -into docs/law.md
 
 # make playground SERVE=127.0.0.1:8089 serves the page until Ctrl-C.
 SERVE ?=

@@ -2,19 +2,16 @@ package guide
 
 import (
 	"cmp"
-	"os"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
-// The README's figures are those of the pages that they lead to, which are measured and written by make. Those
-// without a page name the test that measures them.
+// The README's figures are those of the pages that they lead to, which are measured and written by make. Those of a
+// single run are checked by TestFiguresAreThoseOfTheirRuns.
 func TestFiguresOfTheREADMEStandOnTheirPages(t *testing.T) {
 	all := pages(t)
 	readme := all["README.md"]
@@ -26,7 +23,7 @@ func TestFiguresOfTheREADMEStandOnTheirPages(t *testing.T) {
 			lines = append(lines, strings.Split(section(all[link[1]], link[2]), "\n")...)
 		}
 		if len(lines) == 0 {
-			tested(t, readme, row[0])
+			assert.Regexp(t, runs, row[0], "it leads to no page and to no run")
 			continue
 		}
 		for i, cell := range row[1:] {
@@ -43,18 +40,6 @@ func TestFiguresOfTheREADMEStandOnTheirPages(t *testing.T) {
 	proof := section(readme, "proof")
 	assert.NotEmpty(t, numbers(proof))
 	assert.Subset(t, numbers(section(readme, "figures")), numbers(proof), "the proof says what the figures do not")
-}
-
-// tested asserts that a row leads to a test that a command of the README runs.
-func tested(t *testing.T, readme, cell string) {
-	t.Helper()
-	file := regexp.MustCompile(`\]\(([\w/]+_test\.go)\)`).FindStringSubmatch(cell)
-	require.NotNil(t, file, "%q leads to no page and to no test", cell)
-	source, err := os.ReadFile(path.Join(root, file[1]))
-	require.NoError(t, err)
-	command := regexp.MustCompile(`(?m)^go test \./` + path.Dir(file[1]) + ` .*-run '\^(\w+)\$'`).FindStringSubmatch(readme)
-	require.NotNil(t, command, "no command of the README runs a test in %s", file[1])
-	assert.Contains(t, string(source), "func "+command[1]+"(t *testing.T)")
 }
 
 // measured returns the row of a table that has all numbers of the claim, or -1. It

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"debug/buildinfo"
 	"fmt"
 	"io"
 	"os"
@@ -29,6 +30,12 @@ type shipment struct {
 type texts struct {
 	license, readme, manual []byte
 	bash, zsh, fish         []byte
+	notices                 []byte // the licences of others, which differ between targets
+}
+
+// licenses are the two files of them in a folder.
+func (t *texts) licenses(folder string) []file {
+	return []file{{name: folder + "LICENSE", data: t.license}, {name: folder + "THIRD-PARTY-LICENSES.txt", data: t.notices}}
 }
 
 // write builds the command for each target, and writes all archives and packages, and SHA256SUMS.
@@ -47,7 +54,7 @@ func (s *shipment) write(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", t, err)
 		}
 	}
-	if err := npmMain(filepath.Join(s.dir, "npm"), s.version, s.at, s.targets, about.readme); err != nil {
+	if err := npmMain(filepath.Join(s.dir, "npm"), s.version, s.at, s.targets, about); err != nil {
 		return err
 	}
 	return checksumsOf(s.dir)
@@ -81,6 +88,13 @@ func (s *shipment) ship(ctx context.Context, t target, about texts) error {
 	if err != nil {
 		return err
 	}
+	info, err := buildinfo.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if about.notices, err = notices(info, s.builder.modules(), goEnv("GOROOT")); err != nil {
+		return err
+	}
 	name := fmt.Sprintf("headrace_%s_%s_%s", bare(s.version), t.OS, t.Arch)
 	if err := s.archive(name, t, binary, about); err != nil {
 		return err
@@ -93,22 +107,21 @@ func (s *shipment) ship(ctx context.Context, t target, about texts) error {
 			return err
 		}
 	}
-	if err := npmTarget(filepath.Join(s.dir, "npm"), s.version, s.at, t, binary); err != nil {
+	if err := npmTarget(filepath.Join(s.dir, "npm"), s.version, s.at, t, binary, about); err != nil {
 		return err
 	}
-	return wheel(filepath.Join(s.dir, "pypi"), s.version, s.at, t, binary, about.readme)
+	return wheel(filepath.Join(s.dir, "pypi"), s.version, s.at, t, binary, about)
 }
 
 func (s *shipment) archive(name string, t target, binary []byte, about texts) error {
-	files := []file{
+	files := append(about.licenses(""), []file{
 		{name: t.exe(), data: binary, exec: true},
-		{name: "LICENSE", data: about.license},
 		{name: "README.md", data: about.readme},
 		{name: "headrace.1", data: about.manual},
 		{name: "completions/headrace.bash", data: about.bash},
 		{name: "completions/_headrace", data: about.zsh},
 		{name: "completions/headrace.fish", data: about.fish},
-	}
+	}...)
 	for i := range files {
 		files[i].name = name + "/" + files[i].name
 	}
@@ -123,10 +136,10 @@ func (s *shipment) debian(ctx context.Context, t target, binary []byte, about te
 	if err != nil {
 		return err
 	}
-	return s.tools.deb(ctx, s.dir, s.version, t, []file{
+	return s.tools.deb(ctx, s.dir, s.version, s.at, t, []file{
 		{name: "usr/bin/headrace", data: binary, exec: true},
 		{name: "usr/share/man/man1/headrace.1.gz", data: manual},
-		{name: "usr/share/doc/headrace/copyright", data: about.license},
+		{name: "usr/share/doc/headrace/copyright", data: slices.Concat(about.license, []byte("\n"), about.notices)},
 		{name: "usr/share/bash-completion/completions/headrace", data: about.bash},
 		{name: "usr/share/zsh/vendor-completions/_headrace", data: about.zsh},
 		{name: "usr/share/fish/vendor_completions.d/headrace.fish", data: about.fish},

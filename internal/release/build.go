@@ -9,7 +9,10 @@ import (
 	"strings"
 )
 
-const command = "github.com/headrace/headrace/cmd/headrace"
+const (
+	repository = "github.com/headrace/headrace"
+	command    = repository + "/cmd/headrace"
+)
 
 // target is a system that the command is built for.
 type target struct {
@@ -39,11 +42,14 @@ func (b *builder) env() []string {
 	cached := goEnv("GOMODCACHE")
 	return append(os.Environ(),
 		"GOWORK=off", "GO111MODULE=on", "CGO_ENABLED=0", "GOBIN=", "GOFLAGS=-modcacherw",
-		"GOPATH="+b.dir, "GOMODCACHE="+filepath.Join(b.dir, "pkg", "mod"),
+		"GOPATH="+b.dir, "GOMODCACHE="+b.modules(),
 		"GOPROXY="+strings.Join([]string{fileURL(b.proxy), fileURL(filepath.Join(cached, "cache", "download")), goEnv("GOPROXY")}, ","),
-		"GONOSUMDB="+command[:strings.LastIndex(command, "/cmd/")]+","+command[:strings.LastIndex(command, "/cmd/")]+"/*",
+		"GONOSUMDB="+repository+","+repository+"/*",
 	)
 }
+
+// modules is the module cache.
+func (b *builder) modules() string { return filepath.Join(b.dir, "pkg", "mod") }
 
 // build returns the file name of the command for a target.
 func (b *builder) build(ctx context.Context, t target) (string, error) {

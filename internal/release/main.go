@@ -62,7 +62,12 @@ func release(ctx context.Context, o *options) error {
 	if err := empty(into); err != nil {
 		return err
 	}
-	tree := filepath.Join(into, "tree")
+	scratch, err := os.MkdirTemp("", "headrace-release") // no Go files below into, which may be in the repository
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(scratch) }()
+	tree := filepath.Join(scratch, "tree")
 	if _, err := git(ctx, root, "clone", "--quiet", "--no-hardlinks", root, tree); err != nil {
 		return err
 	}
@@ -74,7 +79,7 @@ func release(ctx context.Context, o *options) error {
 	if !o.modulesOnly {
 		s := shipment{
 			tree: tree, dir: filepath.Join(into, "files"), version: o.version, at: at, targets: targets, tools: &o.tools, said: os.Stdout,
-			builder: &builder{dir: filepath.Join(into, "go"), proxy: filepath.Join(into, "proxy"), version: o.version},
+			builder: &builder{dir: filepath.Join(scratch, "go"), proxy: filepath.Join(into, "proxy"), version: o.version},
 		}
 		if err := s.write(ctx); err != nil {
 			return err

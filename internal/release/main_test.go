@@ -2,7 +2,6 @@ package main
 
 import (
 	"archive/zip"
-	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"flag"
@@ -11,7 +10,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -182,9 +183,13 @@ func TestArchivesAreReproducible(t *testing.T) {
 	assert.Len(t, strings.Split(read(t, one, "SHA256SUMS"), "\n"), 3)
 }
 
+func about() texts {
+	return texts{license: []byte("our terms\n"), notices: []byte("their terms\n"), readme: []byte("# read me\n")}
+}
+
 func TestWheel(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, wheel(dir, "v1.2.0-rc.1", then, target{"linux", "arm64"}, []byte("binary"), []byte("# read me\n")))
+	require.NoError(t, wheel(dir, "v1.2.0-rc.1", then, target{"linux", "arm64"}, []byte("binary"), about()))
 	z, err := zip.OpenReader(filepath.Join(dir, "headrace-1.2.0rc1-py3-none-manylinux_2_17_aarch64.musllinux_1_1_aarch64.whl"))
 	require.NoError(t, err)
 	defer func() { _ = z.Close() }()
@@ -201,6 +206,9 @@ func TestWheel(t *testing.T) {
 	}
 	const info = "headrace-1.2.0rc1.dist-info/"
 	assert.Contains(t, texts[info+"WHEEL"], "Tag: py3-none-manylinux_2_17_aarch64\nTag: py3-none-musllinux_1_1_aarch64\n")
+	assert.Equal(t, "our terms\n", texts[info+"licenses/LICENSE"])
+	assert.Equal(t, "their terms\n", texts[info+"licenses/THIRD-PARTY-LICENSES.txt"])
+	assert.Contains(t, texts[info+"METADATA"], "License-File: LICENSE\nLicense-File: THIRD-PARTY-LICENSES.txt\nDescription-Content-Type: text/markdown\n\n# read me\n")
 	for name, text := range texts {
 		if name == info+"RECORD" {
 			continue
@@ -242,8 +250,8 @@ func TestNPM(t *testing.T) {
 		t.Skip("npm is not installed")
 	}
 	on, dir, to := local(t), t.TempDir(), t.TempDir()
-	require.NoError(t, npmTarget(dir, "v0.1.0", then, on, []byte(stand)))
-	require.NoError(t, npmMain(dir, "v0.1.0", then, []target{on}, []byte("# read me\n")))
+	require.NoError(t, npmTarget(dir, "v0.1.0", then, on, []byte(stand), about()))
+	require.NoError(t, npmMain(dir, "v0.1.0", then, []target{on}, about()))
 	packages, err := filepath.Glob(filepath.Join(dir, "*.tgz"))
 	require.NoError(t, err)
 	require.Len(t, packages, 2)
@@ -251,6 +259,8 @@ func TestNPM(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), npm, args...).CombinedOutput()
 	require.NoError(t, err, string(out))
 	ran(t, filepath.Join(to, "node_modules", ".bin", "headrace"), "run", "x.jsonl")
+	assert.Equal(t, "their terms\n", read(t, to, "node_modules", filepath.FromSlash(on.npmPackage()), "THIRD-PARTY-LICENSES.txt"))
+	assert.Equal(t, "our terms\n", read(t, to, "node_modules", "headrace", "LICENSE"))
 
 	require.NoError(t, os.RemoveAll(filepath.Join(to, "node_modules", "@headrace")))
 	out, err = exec.CommandContext(t.Context(), filepath.Join(to, "node_modules", ".bin", "headrace"), "version").CombinedOutput()
@@ -267,7 +277,7 @@ func TestPip(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), python, "-m", "venv", to).CombinedOutput(); err != nil {
 		t.Skip("python3 makes no environments: ", string(out))
 	}
-	require.NoError(t, wheel(dir, "v0.1.0", then, on, []byte(stand), []byte("# read me\n")))
+	require.NoError(t, wheel(dir, "v0.1.0", then, on, []byte(stand), about()))
 	wheels, err := filepath.Glob(filepath.Join(dir, "*.whl"))
 	require.NoError(t, err)
 	out, err := exec.CommandContext(t.Context(), filepath.Join(to, "bin", "pip"), append([]string{"install", "--no-index", "--disable-pip-version-check"}, wheels...)...).CombinedOutput()
@@ -275,7 +285,7 @@ func TestPip(t *testing.T) {
 	ran(t, filepath.Join(to, "bin", "headrace"), "run", "x.jsonl")
 }
 
-// Every published module installs from a proxy, in an environment that has nothing of this repository.
+// The commands of the README and every published module install from a proxy, in an environment that has nothing but Go.
 func TestInstall(t *testing.T) {
 	if !*install {
 		t.Skip("-install runs it")
@@ -288,32 +298,49 @@ func TestInstall(t *testing.T) {
 	require.NoError(t, err)
 	all, _, err := prepare(t.Context(), clone, filepath.Join(dir, "proxy"), "v0.1.0")
 	require.NoError(t, err)
-	b := builder{dir: filepath.Join(dir, "go"), proxy: filepath.Join(dir, "proxy"), version: "latest"}
-	own, err := b.build(t.Context(), host())
-	require.NoError(t, err)
-	said, err := exec.CommandContext(t.Context(), own, "version").Output()
-	require.NoError(t, err)
-	assert.Contains(t, string(said), "headrace v0.1.0\n")
 
+	b := builder{dir: filepath.Join(dir, "go"), proxy: filepath.Join(dir, "proxy")}
+	env := []string{
+		"HOME=" + dir, "GOCACHE=" + goEnv("GOCACHE"),
+		"PATH=" + filepath.Join(goEnv("GOROOT"), "bin") + string(os.PathListSeparator) + filepath.Join(b.dir, "bin") + string(os.PathListSeparator) + "/usr/bin:/bin",
+	}
+	for _, set := range b.env() {
+		if name, _, _ := strings.Cut(set, "="); slices.Contains([]string{"GOPATH", "GOMODCACHE", "GOPROXY", "GONOSUMDB", "GOFLAGS"}, name) {
+			env = append(env, set) // the last one counts
+		}
+	}
 	fresh := filepath.Join(dir, "fresh")
 	require.NoError(t, os.Mkdir(fresh, 0o700))
-	in := func(ctx context.Context, args ...string) {
-		cmd := exec.CommandContext(ctx, "go", args...)
-		cmd.Dir, cmd.Env = fresh, b.env()
+	in := func(name string, args ...string) string {
+		cmd := exec.CommandContext(t.Context(), name, args...)
+		cmd.Dir, cmd.Env = fresh, env
+		began := time.Now()
 		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "go %s: %s", strings.Join(args, " "), out)
+		require.NoError(t, err, "%s %s: %s", name, strings.Join(args, " "), out)
+		t.Logf("%s in %s", strings.Join(args, " "), time.Since(began).Round(time.Second))
+		return string(out)
 	}
-	in(t.Context(), "mod", "init", "example.com/fresh")
+	sh, goCommand := "/bin/sh", filepath.Join(goEnv("GOROOT"), "bin", "go")
+	in(goCommand, "mod", "init", "example.com/fresh")
+	typed := regexp.MustCompile("(?s)\n<!-- not run: make test-install .*? -->\n```sh\n(.*?)```").FindAllStringSubmatch(read(t, clone, "README.md"), -1)
+	require.Len(t, typed, 2)
+	require.Contains(t, typed[0][1], "go install "+command+"@latest\n")
+	require.Contains(t, typed[1][1], "go get "+repository+"\n")
+	for _, block := range typed {
+		in(sh, "-euxc", block[1])
+	}
+	assert.Contains(t, in(sh, "-euc", "headrace version"), "headrace v0.1.0\n")
+
 	var imports strings.Builder
 	for _, s := range all {
 		if published(s) {
-			in(t.Context(), "get", s.Path+"@latest")
+			in(goCommand, "get", s.Path+"@latest")
 			fmt.Fprintf(&imports, "\t_ %q\n", s.Path)
 		}
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(fresh, "main.go"), []byte("package main\n\nimport (\n"+imports.String()+")\n\nfunc main() {}\n"), 0o600))
-	in(t.Context(), "mod", "tidy")
-	in(t.Context(), "build", "./...")
+	in(goCommand, "mod", "tidy")
+	in(goCommand, "build", "./...")
 }
 
 // published reports whether programs import a module's own package.

@@ -56,7 +56,7 @@ child.on("exit", (code, signal) => {
 `
 
 // npmTarget writes the package that carries the binary of one target.
-func npmTarget(dir, version string, at time.Time, t target, binary []byte) error {
+func npmTarget(dir, version string, at time.Time, t target, binary []byte, about texts) error {
 	os, cpu := t.npmName()
 	description, err := json.MarshalIndent(map[string]any{
 		"name": t.npmPackage(), "version": bare(version), "description": "The binary of headrace for " + t.String(),
@@ -65,14 +65,14 @@ func npmTarget(dir, version string, at time.Time, t target, binary []byte) error
 	if err != nil {
 		return err
 	}
-	return tarball(filepath.Join(dir, fmt.Sprintf("headrace-%s-%s-%s.tgz", os, cpu, bare(version))), at, []file{
+	return tarball(filepath.Join(dir, fmt.Sprintf("headrace-%s-%s-%s.tgz", os, cpu, bare(version))), at, append(about.licenses("package/"), []file{
 		{name: "package/package.json", data: append(description, '\n')},
 		{name: "package/bin/" + t.exe(), data: binary, exec: true},
-	})
+	}...))
 }
 
 // npmMain writes the package that users name. It depends on those of the targets, of which npm installs one.
-func npmMain(dir, version string, at time.Time, targets []target, readme []byte) error {
+func npmMain(dir, version string, at time.Time, targets []target, about texts) error {
 	optional := map[string]string{}
 	for _, t := range targets {
 		optional[t.npmPackage()] = bare(version)
@@ -87,7 +87,8 @@ func npmMain(dir, version string, at time.Time, targets []target, readme []byte)
 	return tarball(filepath.Join(dir, "headrace-"+bare(version)+".tgz"), at, []file{
 		{name: "package/package.json", data: append(description, '\n')},
 		{name: "package/bin/headrace.js", data: []byte(launcher), exec: true},
-		{name: "package/README.md", data: readme},
+		{name: "package/README.md", data: about.readme},
+		{name: "package/LICENSE", data: about.license},
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"time"
 )
 
 // tools are programs of others, which the Makefile installs.
@@ -17,14 +18,15 @@ type tools struct {
 }
 
 // deb writes a package for Debian and what is made of it. The extra files are installed where their names say.
-func (t *tools) deb(ctx context.Context, dir, version string, on target, files []file) error {
+func (t *tools) deb(ctx context.Context, dir, version string, made time.Time, on target, files []file) error {
 	temp, err := os.MkdirTemp("", "headrace-deb")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(temp) }()
 	type info struct {
-		Mode uint32 `json:"mode"`
+		Mode  uint32    `json:"mode"`
+		MTime time.Time `json:"mtime"`
 	}
 	type content struct {
 		Src  string `json:"src"`
@@ -38,12 +40,12 @@ func (t *tools) deb(ctx context.Context, dir, version string, on target, files [
 		if err := create(at, func(w io.Writer) error { _, err := w.Write(f.data); return err }); err != nil {
 			return err
 		}
-		contents = append(contents, content{at, "/" + f.name, info{uint32(f.mode())}})
+		contents = append(contents, content{at, "/" + f.name, info{uint32(f.mode()), made}})
 	}
 	config, err := json.Marshal(map[string]any{ // which is YAML, too
 		"name": "headrace", "arch": on.Arch, "platform": on.OS, "version": version, "section": "net", "priority": "optional",
 		"maintainer": "headrace maintainers <" + homepage + ">", "homepage": homepage, "license": license,
-		"description": summary, "contents": contents,
+		"description": summary, "contents": contents, "mtime": made,
 	})
 	if err != nil {
 		return err
@@ -55,9 +57,9 @@ func (t *tools) deb(ctx context.Context, dir, version string, on target, files [
 	return run(ctx, t.nfpm, "package", "--packager", "deb", "--config", at, "--target", dir)
 }
 
-// sbom writes what a binary was built of, in the format of CycloneDX.
+// sbom writes what a binary was built of, in the format of CycloneDX. Equal binaries give equal bytes.
 func (t *tools) sbom(ctx context.Context, name, version, binary string) error {
-	return run(ctx, t.cyclonedx, "bin", "-json", "-std=false", "-version", version, "-output", name, binary)
+	return run(ctx, t.cyclonedx, "bin", "-json", "-std=false", "-noserial", "-notimestamp", "-version", version, "-output", name, binary)
 }
 
 func run(ctx context.Context, name string, args ...string) error {

@@ -29,13 +29,17 @@ func (t target) wheelTag() string {
 
 // wheel writes a package for pip that carries the binary of one target, in the format of
 // https://packaging.python.org/en/latest/specifications/binary-distribution-format/.
-func wheel(dir, version string, at time.Time, t target, binary, readme []byte) error {
+func wheel(dir, version string, at time.Time, t target, binary []byte, about texts) error {
 	name := "headrace-" + pythonVersion(version)
 	info := name + ".dist-info/"
-	var about bytes.Buffer
-	fmt.Fprintf(&about, "Metadata-Version: 2.4\nName: headrace\nVersion: %s\nSummary: %s\nHome-page: %s\nLicense-Expression: %s\nDescription-Content-Type: text/markdown\n\n",
+	var metadata bytes.Buffer
+	fmt.Fprintf(&metadata, "Metadata-Version: 2.4\nName: headrace\nVersion: %s\nSummary: %s\nHome-page: %s\nLicense-Expression: %s\n",
 		pythonVersion(version), summary, homepage, license)
-	about.Write(readme)
+	licenses := about.licenses("")
+	for i := range licenses {
+		fmt.Fprintf(&metadata, "License-File: %s\n", licenses[i].name)
+	}
+	fmt.Fprintf(&metadata, "Description-Content-Type: text/markdown\n\n%s", about.readme)
 	var kind bytes.Buffer
 	python, rest, _ := strings.Cut(t.wheelTag(), "-none-")
 	fmt.Fprint(&kind, "Wheel-Version: 1.0\nGenerator: headrace\nRoot-Is-Purelib: false\n")
@@ -44,9 +48,10 @@ func wheel(dir, version string, at time.Time, t target, binary, readme []byte) e
 	}
 	files := []file{
 		{name: name + ".data/scripts/" + t.exe(), data: binary, exec: true},
-		{name: info + "METADATA", data: about.Bytes()},
+		{name: info + "METADATA", data: metadata.Bytes()},
 		{name: info + "WHEEL", data: kind.Bytes()},
 	}
+	files = append(files, about.licenses(info+"licenses/")...)
 	var record bytes.Buffer
 	for i := range files {
 		sum := sha256.Sum256(files[i].data)

@@ -37,7 +37,7 @@ func (p *Plan) ablations(pen *pen) {
 		return
 	}
 	pen.heading("Ablations", fmt.Sprintf(
-		"the law without one rule, less the law: goodput / 429s in points, means over %d seeds of each scenario with a name, %d random and %d harsher providers from #%d on",
+		"the controller without one rule, less the whole controller: goodput / 429s in points, means over %d seeds of each scenario with a name, %d random and %d harsher providers from #%d on",
 		p.Seeds, p.N, p.Harsher, p.Offset))
 	pen.table(ablated(all, aspects))
 }
