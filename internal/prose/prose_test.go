@@ -15,7 +15,7 @@ import (
 const root = "../.."
 
 func TestPages(t *testing.T) {
-	check(t, ".md", 0.2, 0, func(text []byte) string { return Page(string(text)) })
+	check(t, ".md", 0.3, 0, func(text []byte) string { return Page(string(text)) })
 }
 
 func TestComments(t *testing.T) {
