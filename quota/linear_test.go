@@ -22,7 +22,7 @@ var histories = flag.Int("histories", 30, "how many histories the tests of linea
 // What can be done to a store, as porcupine sees it.
 type (
 	storeCall struct {
-		op     byte // t: Take, e: End, c: Cancel, r: Renew, +: the clock is advanced
+		op     byte  // t: Take, e: End, c: Cancel, r: Renew, +: the clock is advanced
 		weight int64 // that is or was taken
 		ticket int64 // the token of the one that is ended or renewed
 		used   int64

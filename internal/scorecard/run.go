@@ -24,15 +24,15 @@ const (
 
 // result is what a row has shown.
 type result struct {
-	ID       int             `json:"row"`
-	What     string          `json:"what"`
-	Verdict  verdict         `json:"verdict"`
-	Why      string          `json:"why,omitempty"` // it failed or was skipped
-	Counts   counts          `json:"counts,omitempty"`
-	Mutants  []mutantResult  `json:"mutants,omitempty"`
-	Unproven string          `json:"unproven,omitempty"`
-	Commands []string        `json:"commands"`
-	Seconds  int             `json:"seconds"`
+	ID       int            `json:"row"`
+	What     string         `json:"what"`
+	Verdict  verdict        `json:"verdict"`
+	Why      string         `json:"why,omitempty"` // it failed or was skipped
+	Counts   counts         `json:"counts,omitempty"`
+	Mutants  []mutantResult `json:"mutants,omitempty"`
+	Unproven string         `json:"unproven,omitempty"`
+	Commands []string       `json:"commands"`
+	Seconds  int            `json:"seconds"`
 }
 
 // runner runs rows one after the other.
