@@ -293,7 +293,8 @@ func (s *server) p99(n int) time.Duration {
 	all := make([]time.Duration, n)
 	for i := range all {
 		began := time.Now()
-		assert.Equal(s.t, http.StatusOK, s.post("check", `{"identifier":"p99","resource":"x"}`).status)
+		status := s.post("check", `{"identifier":"p99","resource":"x"}`).status
+		assert.Contains(s.t, []int{http.StatusOK, http.StatusTooManyRequests}, status)
 		all[i] = time.Since(began)
 	}
 	slices.Sort(all)

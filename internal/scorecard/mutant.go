@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -17,7 +18,7 @@ type mutant struct {
 	file     string // below the root of the repository
 	old, new string // text of the file: old occurs in it once
 	run      run
-	by       string // what the failure has to say
+	by       string // a regular expression of what the failure has to say
 }
 
 // mutantResult is how a mutant was caught, or that it was not.
@@ -91,8 +92,12 @@ func (m *mutant) caught(o outcome) (by, why string) {
 	case len(o.failed) == 0:
 		return "", "no test failed"
 	}
+	said, err := regexp.Compile(m.by)
+	if err != nil {
+		return "", err.Error()
+	}
 	for _, s := range o.failure {
-		if strings.Contains(s, m.by) {
+		if said.MatchString(s) {
 			return o.failed[0] + ": " + strings.TrimSpace(s), ""
 		}
 	}

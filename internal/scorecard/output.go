@@ -97,7 +97,9 @@ func (o *outcome) end(e event, said []string) {
 				o.reason = m[1]
 			}
 		}
-	case e.Action == "pass" && e.Test != "" && !part:
+	case e.Action == "pass" && part:
+		o.counts["cases"]++
+	case e.Action == "pass" && e.Test != "":
 		o.passed++
 	}
 }
@@ -123,7 +125,7 @@ func (o *outcome) count(text string, row int) error {
 	}
 	for field := range strings.FieldsSeq(m[2]) {
 		name, n, _ := strings.Cut(field, "=")
-		if name == "tests" || name == "checks" || name == "execs" || name == "runs" {
+		if name == "tests" || name == "cases" || name == "checks" || name == "execs" || name == "runs" {
 			return fmt.Errorf("scorecard: %q has a count of the scorecard's own", text)
 		}
 		if err := o.add(name, n); err != nil {

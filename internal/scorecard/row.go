@@ -48,6 +48,6 @@ func (r run) command(full bool) []string {
 		args = append(args, "-run", r.tests)
 	}
 	args = append(args, "-timeout", pick("{20m|72h}", full))
-	args = append(args, strings.Fields(r.packages)...)
+	args = append(args, strings.Fields(pick(r.packages, full))...)
 	return append(args, strings.Fields(pick(r.flags, full))...)
 }
