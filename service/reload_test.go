@@ -271,5 +271,5 @@ func TestReloadsUnderLoad(t *testing.T) {
 	assert.LessOrEqual(t, allowed.Load(), int64(10_000))
 	assert.Equal(t, int64(flips*checks), asked.Load())
 	t.Logf("%d checks, %d allowed", asked.Load(), allowed.Load())
-	t.Logf("scorecard: row=12 flips=%d checks=%d dropped=%d", flips, asked.Load(), int64(flips*checks)-asked.Load())
+	t.Logf("scorecard: row=12 flips=%d asked=%d dropped=%d", flips, asked.Load(), int64(flips*checks)-asked.Load())
 }

@@ -14,7 +14,9 @@ const module = "github.com/headrace/headrace"
 func (r *runner) mixed(ctx context.Context, apart []string) string {
 	for _, a := range apart {
 		judge, judged, _ := strings.Cut(a, ":")
-		out, err := exec.CommandContext(ctx, "go", "list", "-deps", "./"+judge).Output() //nolint:gosec // of the table
+		cmd := exec.CommandContext(ctx, "go", "list", "-deps", "./"+judge) //nolint:gosec // of the table
+		cmd.Dir = r.root
+		out, err := cmd.Output()
 		if err != nil {
 			return fmt.Sprintf("go list -deps ./%s: %v", judge, err)
 		}

@@ -43,7 +43,7 @@ func (r *runner) mutant(ctx context.Context, w *row, m mutant) mutantResult {
 	if err != nil {
 		return not(err.Error())
 	}
-	output, err := r.command(ctx, slices.Insert(m.run.command(false), 2, "-overlay", overlay))
+	output, err := r.command(ctx, r.root, slices.Insert(m.run.command(false), 2, "-overlay", overlay))
 	if err != nil {
 		return not(err.Error())
 	}
@@ -97,8 +97,8 @@ func (m *mutant) caught(o outcome) (by, why string) {
 		return "", err.Error()
 	}
 	for _, s := range o.failure {
-		if said.MatchString(s) {
-			return o.failed[0] + ": " + strings.TrimSpace(s), ""
+		if at := said.FindStringIndex(s); at != nil {
+			return o.failed[0] + ": " + strings.TrimSpace(s[max(0, at[0]-60):min(len(s), at[1]+60)]), ""
 		}
 	}
 	return "", fmt.Sprintf("%s failed, but not with %q: %s", o.failed[0], m.by, o.headline())

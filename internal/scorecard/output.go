@@ -16,7 +16,7 @@ type outcome struct {
 	counts  counts
 	passed  int      // tests and fuzz targets, without their parts
 	failed  []string // tests, by name
-	skipped []string // tests, by name
+	skipped []string // tests, by name; those of a suite that do not apply are parts of one that passed
 	broken  bool     // a package does not build
 	failure []string // what failing tests and packages printed
 	reason  string   // why a test was skipped

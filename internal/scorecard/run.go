@@ -42,14 +42,14 @@ type runner struct {
 	full    bool
 	servers bool
 	verbose bool
-	command func(ctx context.Context, args []string) (output []byte, err error)
+	command func(ctx context.Context, dir string, args []string) (output []byte, err error)
 }
 
-// goTest runs go, and returns what it prints. That its tests fail is in the output.
-func goTest(ctx context.Context, args []string) ([]byte, error) {
+// goTest runs go in a folder, and returns what it prints. That its tests fail is in the output.
+func goTest(ctx context.Context, dir string, args []string) ([]byte, error) {
 	var out bytes.Buffer
 	cmd := exec.CommandContext(ctx, "go", args...) //nolint:gosec // of the table
-	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &out, 10*time.Second
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, &out, &out, 10*time.Second
 	err := cmd.Run()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && ctx.Err() == nil {
 		err = nil
@@ -87,7 +87,7 @@ func (r *runner) judge(ctx context.Context, w *row, res *result) (v verdict, why
 	if why := r.mixed(ctx, w.apart); why != "" {
 		return failed, why
 	}
-	var missing string
+	var missing string // a test that was skipped
 	for _, one := range w.runs {
 		times := 1
 		if one.seeds != "" {
@@ -97,7 +97,7 @@ func (r *runner) judge(ctx context.Context, w *row, res *result) (v verdict, why
 			}
 			times = n
 		}
-		all := counts{}
+		all, part := counts{}, ""
 		for seed := range times {
 			args := one.command(r.full)
 			if one.seeds != "" {
@@ -107,8 +107,10 @@ func (r *runner) judge(ctx context.Context, w *row, res *result) (v verdict, why
 			if why != "" {
 				return failed, why
 			}
-			if len(o.skipped) > 0 {
-				missing = o.skipped[0] + ": " + o.reason
+			for _, name := range o.skipped {
+				if part = name + ": " + o.reason; !strings.Contains(name, "/") {
+					missing = part
+				}
 			}
 			for name, n := range o.counts {
 				all.add(name, n)
@@ -119,6 +121,9 @@ func (r *runner) judge(ctx context.Context, w *row, res *result) (v verdict, why
 			continue // its counts are not complete
 		}
 		if why := broken(pick(one.claims, r.full), all); why != "" {
+			if part != "" {
+				return skipped, part
+			}
 			return failed, why
 		}
 	}
@@ -135,7 +140,7 @@ func (r *runner) run(ctx context.Context, id int, args []string, res *result) (o
 	if r.verbose {
 		fmt.Fprintln(r.out, "  "+shown)
 	}
-	output, err := r.command(ctx, args)
+	output, err := r.command(ctx, r.root, args)
 	if err != nil {
 		return o, err.Error()
 	}
