@@ -174,7 +174,7 @@ func TestLeasesAreLinearizable(t *testing.T) {
 	t.Logf("scorecard: row=3 lease=%d operations=%d illegal=%d", *histories, operations, illegal)
 }
 
-// The same for a window, whose tickets are settled and cancelled.
+// The same for a window, with tickets that are settled and cancelled.
 func TestQuotasAreLinearizable(t *testing.T) {
 	operations, illegal := 0, 0
 	for history := range *histories {

@@ -24,7 +24,7 @@ func (r *runner) mixed(ctx context.Context, apart []string) string {
 		if !slices.Contains(deps, module+"/"+judge) {
 			return "go list does not know " + judge
 		}
-		for _, j := range strings.Fields(judged) {
+		for j := range strings.FieldsSeq(judged) {
 			if slices.Contains(deps, module+"/"+j) {
 				return fmt.Sprintf("%s, which judges, shares code with %s", judge, j)
 			}

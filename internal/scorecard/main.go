@@ -7,7 +7,7 @@
 //
 //	scorecard: row=5 kills=10 lost=0 duplicates=0
 //
-// A row fails if a test fails, if no test ran, or if a count is missing or wrong. A row whose tests were skipped is
+// A row fails if a test fails, if no test ran, or if a count is missing or wrong. If its tests were skipped, a row is
 // shown as skipped, and fails with -full. A run of all rows writes docs/scorecard.md and docs/scorecard.json.
 package main
 
@@ -68,7 +68,7 @@ func scorecard(ctx context.Context, out io.Writer, args []string) (status int) {
 	return 0
 }
 
-// choose returns the rows whose numbers only lists, or all.
+// choose returns the rows that only lists by number, or all.
 func choose(all []row, only string) (chosen []row, err error) {
 	if only == "" {
 		return all, nil

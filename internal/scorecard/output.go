@@ -18,6 +18,7 @@ type outcome struct {
 	failed  []string // tests, by name
 	skipped []string // tests, by name; those of a suite that do not apply are parts of one that passed
 	broken  bool     // a package does not build
+	ended   bool     // a package failed, not only one of its tests
 	failure []string // what failing tests and packages printed
 	reason  string   // why a test was skipped
 }
@@ -25,7 +26,6 @@ type outcome struct {
 // event is a line of go test -json (go doc test2json).
 type event struct{ Action, Package, Test, Output string }
 
-//nolint:gochecknoglobals // constants
 var (
 	line   = regexp.MustCompile(`^\s+\w+\.go:\d+: scorecard: row=(\d+)((?: [a-z][a-z0-9_]*=\d+)+)$`)
 	checks = regexp.MustCompile(`\[rapid\] OK, passed (\d+) tests`)
@@ -61,9 +61,12 @@ func read(r io.Reader, row int) (o outcome, err error) {
 
 func (o *outcome) event(text string, row int, said map[string][]string) error {
 	var e event
-	if json.Unmarshal([]byte(text), &e) != nil {
-		o.failure = append(o.failure, strings.TrimRight(text, "\n")) // go itself said it
+	if !strings.HasPrefix(text, "{") { // go itself says it
+		o.failure = append(o.failure, strings.TrimRight(text, "\n"))
 		return nil
+	}
+	if err := json.Unmarshal([]byte(text), &e); err != nil {
+		return fmt.Errorf("scorecard: %q: %w", text, err)
 	}
 	of := e.Package + " " + e.Test
 	switch e.Action {
@@ -89,6 +92,8 @@ func (o *outcome) end(e event, said []string) {
 		o.failure = append(o.failure, said...)
 		if e.Test != "" {
 			o.failed = append(o.failed, e.Test)
+		} else {
+			o.ended = true
 		}
 	case e.Action == "skip" && e.Test != "":
 		o.skipped = append(o.skipped, e.Test)

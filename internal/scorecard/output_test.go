@@ -76,6 +76,10 @@ func TestHowATestEnds(t *testing.T) {
 	assert.True(t, o.broken)
 	assert.Empty(t, o.failed)
 	assert.Equal(t, "x.go:1: undefined: y", o.headline())
+
+	o, err = read(strings.NewReader("go: downloading x v1.2.3\n"+said(t, "pass TestA ", "pass  ")), 1)
+	require.NoError(t, err)
+	assert.False(t, o.broken || o.ended, "go may say something of its own")
 }
 
 func TestClaims(t *testing.T) {

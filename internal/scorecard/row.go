@@ -26,7 +26,7 @@ type run struct {
 	claims   string // on its counts, such as "kills>={10|500} lost=0"
 }
 
-var sized = regexp.MustCompile(`\{([^|{}]*)\|([^|{}]*)\}`) //nolint:gochecknoglobals // a constant
+var sized = regexp.MustCompile(`\{([^|{}]*)\|([^|{}]*)\}`)
 
 // pick returns text with the sizes of every change or of a release.
 func pick(text string, full bool) string {

@@ -62,7 +62,7 @@ func TestTheTable(t *testing.T) {
 
 func TestTheTextToReplaceHasToBeThereOnce(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "x.go"), []byte("one two two"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "x.go"), []byte("one two, two"), 0o600))
 	for old, ok := range map[string]bool{"one": true, "two": false, "three": false} {
 		m := mutant{file: "x.go", old: old, new: "new"}
 		path, err := m.overlay(dir, t.TempDir())
@@ -76,6 +76,6 @@ func TestTheTextToReplaceHasToBeThereOnce(t *testing.T) {
 		assert.Contains(t, string(list), filepath.ToSlash(filepath.Join(dir, "x.go")))
 		faulty, err := os.ReadFile(filepath.Join(filepath.Dir(path), "x.go"))
 		require.NoError(t, err)
-		assert.Equal(t, "new two two", string(faulty))
+		assert.Equal(t, "new two, two", string(faulty))
 	}
 }

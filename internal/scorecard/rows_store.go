@@ -84,7 +84,7 @@ func storeRows() []row {
 				{packages: "./group", tests: "^TestThe(LeaderIsReplaced|LeadingReplicaIsReplaced)$", claims: "tests=2"},
 				{
 					packages: "./group", tests: "Election|Lease|Term|Stale|NoCallIsAdmitted|SideThatDoesNotRead|MemberThatSaysNothing|Strangers",
-					claims: "tests>=12",
+					claims: "tests>=9",
 				},
 			},
 			unproven: "a second to fail over holds for a group on one host; another replica of a service leads within 3.5 s.",

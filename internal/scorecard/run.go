@@ -148,13 +148,13 @@ func (r *runner) run(ctx context.Context, id int, args []string, res *result) (o
 	switch {
 	case err != nil:
 		return o, err.Error()
-	case o.broken || len(o.failed) > 0 || len(o.failure) > 0:
+	case o.broken || o.ended || len(o.failed) > 0:
 		for _, s := range o.failure[:min(len(o.failure), 60)] {
 			fmt.Fprintln(r.out, "    "+s)
 		}
 		return o, strings.TrimSpace(strings.Join(o.failed[:min(len(o.failed), 1)], "") + ": " + o.headline())
 	case o.passed+len(o.skipped) == 0:
-		return o, "no test ran: " + shown
+		return o, strings.TrimSpace("no test ran: " + shown + ": " + o.headline())
 	}
 	return o, ""
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,10 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// scripted is a runner whose go prints output.
-func scripted(output string, full bool) (*runner, *bytes.Buffer) {
-	var out bytes.Buffer
-	return &runner{out: &out, root: root, full: full, command: func(context.Context, string, []string) ([]byte, error) { return []byte(output), nil }}, &out
+// scripted is a runner with a go command that prints output.
+func scripted(output string, full bool) *runner {
+	return &runner{out: io.Discard, root: root, full: full, command: func(context.Context, string, []string) ([]byte, error) { return []byte(output), nil }}
 }
 
 func TestVerdicts(t *testing.T) {
@@ -45,7 +45,7 @@ func TestVerdicts(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, _ := scripted(said(t, tc.said...), tc.full)
+			r := scripted(said(t, tc.said...), tc.full)
 			w := row{id: 5, runs: []run{{packages: "./a", claims: "kills>=10 lost=0"}}}
 			res := r.row(t.Context(), &w)
 			assert.Equal(t, tc.want, res.Verdict)
@@ -56,7 +56,7 @@ func TestVerdicts(t *testing.T) {
 }
 
 func TestARowThatNeedsServersIsSkippedWithoutThem(t *testing.T) {
-	r, _ := scripted("", false)
+	r := scripted("", false)
 	w := row{id: 22, servers: true, runs: []run{{packages: "./a"}}}
 	assert.Equal(t, skipped, r.row(t.Context(), &w).Verdict)
 }
@@ -132,7 +132,7 @@ func TestMutantsOfAModule(t *testing.T) {
 
 // A judge that imports what it judges fails its row.
 func TestJudgesAreApart(t *testing.T) {
-	r, _ := scripted("", false)
+	r := scripted("", false)
 	assert.Empty(t, r.mixed(t.Context(), []string{"internal/oracle: throttle internal/meter"}))
 	assert.Contains(t, r.mixed(t.Context(), []string{"throttle: quota internal/meter"}), "throttle, which judges, shares code with internal/meter")
 	assert.NotEmpty(t, r.mixed(t.Context(), []string{"internal/nothing: throttle"}))

@@ -68,7 +68,7 @@ func (c *cause) after(t *testing.T, of client.Contender, seed int) (soonShare, l
 		Processes: 1, Pool: 32, Lasts: ends + atLast + watched + 10*time.Second - client.WarmUp,
 	}
 	done := map[time.Duration]int{}
-	_, err := client.Run(s, of, uint64(seed), client.Watch{Every: 10 * time.Second, See: func(x client.Sample) { //nolint:gosec // small
+	_, err := client.Run(s, of, uint64(seed), client.Watch{Every: 10 * time.Second, See: func(x client.Sample) {
 		done[x.At] = x.Result.Cold.Admitted + x.Result.Measured.Admitted
 	}})
 	assert.NoError(t, err)
