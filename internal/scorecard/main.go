@@ -8,7 +8,7 @@
 //	scorecard: row=5 kills=10 lost=0 duplicates=0
 //
 // A row fails if a test fails, if no test ran, or if a count is missing or wrong. If its tests were skipped, a row is
-// shown as skipped, and fails with -full. A run of all rows writes docs/scorecard.md and docs/scorecard.json.
+// shown as skipped, and fails with -full; so are those that an interrupt has left. A run of all rows writes docs/scorecard.md and docs/scorecard.json.
 package main
 
 import (
@@ -18,6 +18,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,7 +36,7 @@ func scorecard(ctx context.Context, out io.Writer, args []string) (status int) {
 	flags := flag.NewFlagSet("scorecard", flag.ContinueOnError)
 	flags.SetOutput(out)
 	full := flags.Bool("full", false, "the sizes of a release, which take hours")
-	only := flags.String("rows", "", "the rows to run, such as 1,5; nothing is written then")
+	only := flags.String("rows", "", "the rows to run, in this order, such as 1,5; nothing is written unless all are among them")
 	servers := flags.Bool("servers", false, "run the row that needs PostgreSQL and a Temporal server too; -full implies it")
 	verbose := flags.Bool("v", false, "print the commands")
 	if flags.Parse(args) != nil {
@@ -49,20 +50,17 @@ func scorecard(ctx context.Context, out io.Writer, args []string) (status int) {
 	r := runner{out: out, root: ".", full: *full, servers: *servers || *full, verbose: *verbose, command: goTest}
 	c := card{At: time.Now().UTC(), Sizes: sizesOf(*full), Machine: thisMachine(), Commit: commit(ctx)}
 	for i := range chosen {
-		if ctx.Err() != nil {
-			fmt.Fprintln(out, "interrupted: nothing is written")
-			return 1
-		}
 		c.Rows = append(c.Rows, r.row(ctx, &chosen[i]))
 	}
+	slices.SortFunc(c.Rows, func(a, b result) int { return a.ID - b.ID })
 	fmt.Fprint(out, "\n", c.table())
-	if *only == "" {
+	if len(chosen) == len(rows()) {
 		if err := c.write("docs"); err != nil {
 			fmt.Fprintln(out, err)
 			return 1
 		}
 	}
-	if c.failed() {
+	if c.failed() || ctx.Err() != nil {
 		return 1
 	}
 	return 0
@@ -73,11 +71,13 @@ func choose(all []row, only string) (chosen []row, err error) {
 	if only == "" {
 		return all, nil
 	}
+	seen := map[int]bool{}
 	for number := range strings.SplitSeq(only, ",") {
 		n, err := strconv.Atoi(number)
-		if err != nil || n < 1 || n > len(all) {
-			return nil, fmt.Errorf("scorecard: there is no row %q: they are 1 to %d", number, len(all))
+		if err != nil || n < 1 || n > len(all) || seen[n] {
+			return nil, fmt.Errorf("scorecard: there is no row %q, or it is named twice: they are 1 to %d", number, len(all))
 		}
+		seen[n] = true
 		chosen = append(chosen, all[n-1])
 	}
 	return chosen, nil

@@ -54,7 +54,7 @@ func TestTheTable(t *testing.T) {
 	chosen, err := choose(all, "5,1")
 	require.NoError(t, err)
 	assert.Equal(t, []int{5, 1}, []int{chosen[0].id, chosen[1].id})
-	for _, wrong := range []string{"0", "23", "x", "1,", "1-3"} {
+	for _, wrong := range []string{"0", "23", "x", "1,", "1-3", "1,1"} {
 		_, err := choose(all, wrong)
 		assert.Error(t, err, wrong)
 	}

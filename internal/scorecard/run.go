@@ -62,6 +62,9 @@ func (r *runner) row(ctx context.Context, w *row) (res result) {
 	res = result{ID: w.id, What: w.what, Counts: counts{}, Unproven: w.unproven}
 	fmt.Fprintf(r.out, "row %d: %s\n", w.id, w.what)
 	res.Verdict, res.Why = r.judge(ctx, w, &res)
+	if ctx.Err() != nil {
+		res.Verdict, res.Why = skipped, "interrupted"
+	}
 	if res.Verdict == skipped && r.full {
 		res.Verdict, res.Why = failed, "skipped before a release: "+res.Why
 	}
@@ -69,7 +72,9 @@ func (r *runner) row(ctx context.Context, w *row) (res result) {
 		for _, m := range w.mutants {
 			caught := r.mutant(ctx, w, m)
 			res.Mutants = append(res.Mutants, caught)
-			if caught.Verdict != passed {
+			if ctx.Err() != nil {
+				res.Verdict, res.Why = skipped, "interrupted"
+			} else if caught.Verdict != passed {
 				res.Verdict, res.Why = failed, fmt.Sprintf("mutant %q: %s", m.name, caught.By)
 			}
 		}
@@ -81,6 +86,9 @@ func (r *runner) row(ctx context.Context, w *row) (res result) {
 
 // judge runs the tests of a row.
 func (r *runner) judge(ctx context.Context, w *row, res *result) (v verdict, why string) {
+	if ctx.Err() != nil {
+		return skipped, "interrupted before it ran"
+	}
 	if w.servers && !r.servers {
 		return skipped, "needs servers: SERVERS=1"
 	}
