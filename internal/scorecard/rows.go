@@ -51,12 +51,12 @@ func limitRows() []row {
 			mutants: []mutant{
 				{
 					name: "a release frees two slots", file: "throttle/record.go", old: "\tl.inFlight--\n", new: "\tl.inFlight = max(0, l.inFlight-2)\n",
-					run: run{packages: "./throttle", tests: "^TestLimiterAgainstModel$"}, by: "in flight, not",
+					run: run{packages: "./throttle", tests: "^TestLimiterAgainstModel$", flags: "-rapid.nofailfile"}, by: "in flight, not",
 				},
 				{
 					name: "a pause ends after half its time", file: "throttle/admission.go",
 					old: "h.later(l.paused-now, BoundByPause, 0)", new: "h.later((l.paused-now)/2, BoundByPause, 0)",
-					run: run{packages: "./throttle", tests: "^TestLimiterAgainstModel$"}, by: "too early|retry after",
+					run: run{packages: "./throttle", tests: "^TestLimiterAgainstModel$", flags: "-rapid.nofailfile"}, by: "too early|retry after",
 				},
 			},
 		},

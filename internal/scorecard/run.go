@@ -61,7 +61,9 @@ func (r *runner) row(ctx context.Context, w *row) (res result) {
 	began := time.Now()
 	res = result{ID: w.id, What: w.what, Counts: counts{}, Unproven: w.unproven}
 	fmt.Fprintf(r.out, "row %d: %s\n", w.id, w.what)
-	res.Verdict, res.Why = r.judge(ctx, w, &res)
+	if ctx.Err() == nil {
+		res.Verdict, res.Why = r.judge(ctx, w, &res)
+	}
 	if ctx.Err() != nil {
 		res.Verdict, res.Why = skipped, "interrupted"
 	}
@@ -86,9 +88,6 @@ func (r *runner) row(ctx context.Context, w *row) (res result) {
 
 // judge runs the tests of a row.
 func (r *runner) judge(ctx context.Context, w *row, res *result) (v verdict, why string) {
-	if ctx.Err() != nil {
-		return skipped, "interrupted before it ran"
-	}
 	if w.servers && !r.servers {
 		return skipped, "needs servers: SERVERS=1"
 	}

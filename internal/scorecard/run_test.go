@@ -61,6 +61,22 @@ func TestARowThatNeedsServersIsSkippedWithoutThem(t *testing.T) {
 	assert.Equal(t, skipped, r.row(t.Context(), &w).Verdict)
 }
 
+// A row that an interrupt has left is not passed, nor is one that it has ended.
+func TestAnInterruptProvesNothing(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	r := scripted(said(t, "pass TestA "), false)
+	r.command = func(context.Context, string, []string) ([]byte, error) {
+		cancel()
+		return []byte(said(t, "pass TestA ")), nil
+	}
+	w := row{id: 5, runs: []run{{packages: "./a", claims: "tests=1"}}}
+	for range 2 {
+		res := r.row(ctx, &w)
+		assert.Equal(t, skipped, res.Verdict)
+		assert.Equal(t, "interrupted", res.Why)
+	}
+}
+
 // A mutant of a row counts as caught only by a test that says what was expected.
 func TestWhenAMutantIsCaught(t *testing.T) {
 	m := mutant{by: "too many|too early"}
