@@ -146,7 +146,7 @@ func (s samples) measure() {
 	runtime.GC()
 	runtime.GC() // what had a finalizer or a cleanup
 	runtime.ReadMemStats(&m)
-	s["KiB of memory"] = append(s["KiB of memory"], int64(m.HeapAlloc>>10)) //nolint:gosec // small
+	s["KiB of memory"] = append(s["KiB of memory"], int64(m.HeapAlloc>>10))
 	s["goroutines"] = append(s["goroutines"], int64(runtime.NumGoroutine()))
 	if all, err := os.ReadDir("/proc/self/fd"); err == nil {
 		s["descriptors"] = append(s["descriptors"], int64(len(all)))
@@ -154,7 +154,7 @@ func (s samples) measure() {
 }
 
 // slack is what one round may have more than another by chance.
-var slack = map[string]int64{"KiB of memory": 2 << 10, "goroutines": 32, "descriptors": 32} //nolint:gochecknoglobals // constants
+var slack = map[string]int64{"KiB of memory": 2 << 10, "goroutines": 32, "descriptors": 32}
 
 // growth is by how much the least of the last third of the rounds is above the most of the first third after the warm-up.
 func growth(all []int64) int64 {

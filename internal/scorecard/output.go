@@ -149,11 +149,13 @@ func (o *outcome) add(name, digits string) error {
 	return nil
 }
 
+// chatter is what a test prints that says nothing about its failure.
+var chatter = regexp.MustCompile(`^(===|---|FAIL$|$)|\[rapid\] (OK|draw)|scorecard: `)
+
 // headline is the line of the failure that says most.
 func (o *outcome) headline() string {
 	for _, s := range o.failure {
-		s = strings.TrimSpace(s)
-		if s != "" && !strings.HasPrefix(s, "===") && !strings.HasPrefix(s, "---") && !strings.HasPrefix(s, "[rapid]") && s != "FAIL" {
+		if s = strings.TrimSpace(s); !chatter.MatchString(s) {
 			return s
 		}
 	}

@@ -30,7 +30,7 @@ func TestVerdicts(t *testing.T) {
 		"a claim is broken":  {said: []string{"output TestA     a_test.go:7: scorecard: row=5 kills=9 lost=0", "pass TestA "}, want: failed, why: "kills=9, and not >=10"},
 		"the line is absent": {said: []string{"pass TestA "}, want: failed, why: "kills was not counted"},
 		"no test ran":        {said: []string{"output  testing: warning: no tests to run", "pass  "}, want: failed, why: "no test ran: go test -count=1"},
-		"a test failed":      {said: []string{counted, "output TestA     a_test.go:9: oh", "fail TestA "}, want: failed, why: "TestA: a_test.go:7: scorecard"},
+		"a test failed":      {said: []string{counted, "output TestA     a_test.go:9: oh", "fail TestA "}, want: failed, why: "TestA: a_test.go:9: oh"},
 		"it does not build":  {said: []string{"build-output  x.go:1: oh", "build-fail  "}, want: failed, why: ": x.go:1: oh"},
 		"skipped":            {said: []string{"output TestA     a_test.go:9: needs Redis", "skip TestA "}, want: skipped, why: "TestA: needs Redis"},
 		"a part is skipped, and its counts are missing": {
