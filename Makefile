@@ -147,6 +147,22 @@ verify: test-race ## Before a release: 1e8 virtual calls an algorithm, 1,000 see
 	$(MAKE) test-install
 	$(MAKE) fuzz FUZZTIME=2m
 
+# make scorecard FULL=1 takes the sizes of a release, SERVERS=1 runs the row of the engines too,
+# SCOREFLAGS='-rows 1,5 -v' narrows a run down; it then prints its table only.
+FULL ?=
+SERVERS ?=
+SCOREFLAGS ?=
+
+.PHONY: scorecard
+scorecard: ## Run the 22 rows of the reliability scorecard and write docs/scorecard.md (some 15 minutes; FULL=1 takes hours; SERVERS=1)
+	go run ./internal/scorecard $(if $(FULL),-full) $(if $(SERVERS),-servers) $(SCOREFLAGS)
+
+HOURS ?= 1
+
+.PHONY: soak
+soak: ## Load all parts over loopback for HOURS=1, and fail if memory, descriptors or goroutines grow
+	go test ./cmd/headrace -count=1 -run '^TestSoak$$' -soak $(HOURS)h -v -timeout 0
+
 # make release VERSION=v0.1.0 is a dry run; RELEASEFLAGS=-tag commits the
 # versions and tags the modules. RELEASEFLAGS='-targets linux/amd64' narrows it down.
 RELEASEFLAGS ?=

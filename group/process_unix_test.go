@@ -253,7 +253,7 @@ func play(t *testing.T, n int, s scene, m member, kill time.Duration) figures {
 	if !m.Solo {
 		leaderOf(t, *leaders)
 	}
-	begun := time.Now()
+	begun, kills := time.Now(), 0
 	for kill > 0 && time.Since(begun) < *runFor-kill {
 		time.Sleep(kill)
 		i := leaderOf(t, *leaders)
@@ -261,14 +261,18 @@ func play(t *testing.T, n int, s scene, m member, kill time.Duration) figures {
 		one.signal(syscall.SIGKILL)
 		one.end()
 		(*leaders)[i] = start(t, *one.does)
+		kills++
 	}
 	time.Sleep(*runFor - time.Since(begun))
 	until := time.Now()
 	ledger := server.Ledger().Between(begun.Add(*warmUp), until)
+	failures := 0
 	for _, p := range all {
 		p.end()
+		failures += len(p.failures())
 		assert.Empty(t, p.failures())
 	}
+	t.Logf("scorecard: row=20 kills=%d failures=%d", kills, failures)
 	served := map[string]float64{}
 	counts, refused := 0.0, 0.0
 	for a := range ledger.All() {

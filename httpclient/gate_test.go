@@ -46,6 +46,7 @@ func TestGate(t *testing.T) {
 	inside := httpclient.Gate{AllowPrefixes: []netip.Prefix{
 		netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fd00:1::/32"),
 	}}
+	urls := 0
 	for _, tc := range []struct {
 		gate httpclient.Gate
 		url  string
@@ -238,6 +239,7 @@ func TestGate(t *testing.T) {
 		{denies, "https://8.8.8.8/", httpclient.RuleDenied},
 		{denies, "https://[2606:4700::0001]/", httpclient.RuleDenied},
 	} {
+		urls++
 		u, err := url.Parse(tc.url)
 		if err != nil {
 			assert.Equal(t, tc.want, unparsed, "%s: %v", tc.url, err)
@@ -245,6 +247,7 @@ func TestGate(t *testing.T) {
 		}
 		assert.Equal(t, tc.want, ruleOf(t, tc.gate.Check(u)), tc.url)
 	}
+	t.Logf("scorecard: row=10 urls=%d", urls)
 }
 
 // What url.Parse never makes, but a program or something in Config.Wrap may.

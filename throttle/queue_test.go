@@ -3,7 +3,10 @@ package throttle_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
+	"slices"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -328,7 +331,15 @@ type bubble struct{ testing.TB }
 // Whatever is done while calls wait, every call is admitted at the time and in the
 // order of the model, to the nanosecond.
 func TestQueueAgainstModel(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { rapid.Check(bubble{t}, queueAgainstModel) })
+	const most = 500 // in a bubble: rapid ends after 24 hours of its time, which 1,500 take
+	checks := flag.Lookup("rapid.checks").Value
+	all, err := strconv.Atoi(checks.String())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, checks.Set(strconv.Itoa(all))) }()
+	for left := all; left > 0; left -= most {
+		require.NoError(t, checks.Set(strconv.Itoa(min(left, most))))
+		synctest.Test(t, func(t *testing.T) { rapid.Check(bubble{t}, queueAgainstModel) })
+	}
 }
 
 func queueAgainstModel(t *rapid.T) {
@@ -412,6 +423,9 @@ func queueAgainstModel(t *rapid.T) {
 			time.Sleep(time.Nanosecond) // what was taken before must be older for a bucket
 			settle(now)
 			now++
+			if slices.ContainsFunc(open, func(h held) bool { return h.sent.At.Equal(begin.Add(now)) }) {
+				q.vague = true // of what was taken just now, a bucket may give back less
+			}
 			q.setLimits(now, rapid.IntRange(0, 3).Draw(t, "concurrency"), drawSpecs(t))
 			check(t, l.SetLimits(q.limits()) == nil, "refused")
 			kept := q.queue[:0:0]

@@ -33,9 +33,16 @@ func TestNoWindowIsEverExceeded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			calls, judged, exceeded := 0, 0, 0
 			for seed := range *verifySeeds {
-				newTrial(t, rand.NewPCG(uint64(seed), 1), kinds).run(max(1, *verifyCalls / *verifySeeds))
+				x := newTrial(t, rand.NewPCG(uint64(seed), 1), kinds)
+				for _, rule := range x.run(max(1, *verifyCalls / *verifySeeds)) {
+					judged += rule.Judged
+					exceeded += rule.Violations
+				}
+				calls += x.calls
 			}
+			t.Logf("scorecard: row=1 algorithms=1 seeds=%d calls=%d judged=%d exceeded=%d", *verifySeeds, calls, judged, exceeded)
 		})
 	}
 }
@@ -126,7 +133,7 @@ func (x *trial) window(kind WindowKind, u Unit) (Window, oracle.Rule) {
 
 func (x *trial) now() time.Duration { return x.clock.now.Sub(x.begin) }
 
-func (x *trial) run(calls int) {
+func (x *trial) run(calls int) []oracle.Tally {
 	x.t.Helper()
 	for x.calls < calls {
 		x.step()
@@ -148,6 +155,7 @@ func (x *trial) run(calls int) {
 	s := x.lim.Stats()
 	require.Zero(x.t, s.InFlight+s.Waiting, "a permit or a waiter leaked")
 	require.Equal(x.t, int64(x.calls), s.Admitted)
+	return v.Tallies
 }
 
 // must is require.True for what is asked millions of times.

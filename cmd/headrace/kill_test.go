@@ -82,6 +82,7 @@ func TestKilledAgainAndAgain(t *testing.T) {
 	ledger := p.provider.Ledger()
 	t.Logf("%d arrivals, %d served, %d faults, %d refused (%.2f %%)", ledger.Arrivals, ledger.Served, ledger.Faulted, ledger.Refused,
 		100*float64(ledger.Refused)/float64(ledger.Arrivals))
+	t.Logf("scorecard: row=5 kills=%d items=%d lost=%d duplicates=%d", len(alive)-1, *killLines, *killLines-unique(all), len(all)-unique(all))
 	goodput(t, ledger, alive)
 }
 

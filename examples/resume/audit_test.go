@@ -102,6 +102,7 @@ func (a *ledgerAudit) afterKill(t *testing.T, k kill, hung []string) (recorded i
 type verdict struct {
 	calls, again       int
 	unrecorded, served int // calls that had no record when their life ended
+	committed, twice   int // texts with a line in the output, and lines too many
 }
 
 // judge is called when the last life has ended by itself.
@@ -150,5 +151,6 @@ func (a *ledgerAudit) judge(t *testing.T, ledger providertest.Ledger, texts int)
 	assert.True(t, maps.Equal(want, lines), "the output has every text")
 	assert.Zero(t, twice)
 	assert.Empty(t, rest)
+	v.committed, v.twice = len(lines), twice
 	return v
 }

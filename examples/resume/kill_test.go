@@ -190,6 +190,8 @@ func TestKilledAgainAndAgain(t *testing.T) {
 	t.Logf("seed %d: %d kills, %d of them with calls in flight, %d at a failpoint; %d texts, %d calls, %d made again; "+
 		"%d calls without a record at the kills, %d of them served",
 		*killSeed, lives, inFlight, atFailpoint, *killTexts, found.calls, found.again, found.unrecorded, found.served)
+	t.Logf("scorecard: row=5 kills=%d items=%d lost=%d duplicates=%d resent=%d beyond_in_flight=%d",
+		lives, *killTexts, *killTexts-found.committed, found.twice, found.again, max(0, found.again-found.unrecorded))
 }
 
 // copied returns a copy of the journal as the kill has left it, the log

@@ -142,6 +142,7 @@ func TestManyProcessesShareAFile(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, int64(processes*items+shared), at.Done)
 	assert.Zero(t, at.Pending)
+	t.Logf("scorecard: row=8 processes=%d items=%d lost=%d", processes, len(kept), processes*items+shared-int(at.Done))
 }
 
 func TestWhatWasFinishedOutlivesAKill(t *testing.T) {
@@ -166,4 +167,5 @@ func TestWhatWasFinishedOutlivesAKill(t *testing.T) {
 	}
 	assert.Greater(t, len(kept), 100)
 	verify(t, path, kept)
+	t.Logf("scorecard: row=8 kills=10 items=%d", len(kept))
 }

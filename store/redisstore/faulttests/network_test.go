@@ -168,6 +168,7 @@ func TestFaultsOfTheNetwork(t *testing.T) {
 			loads.Wait()
 			require.NoError(t, redistest.Judge(log, 1))
 			t.Logf("%d granted, the latest caller %s after its deadline", len(log), late)
+			t.Logf("scorecard: row=6 faults=%d calls=%d late_ms=%d", *rounds, len(log), late.Milliseconds())
 			assert.Less(t, late, 2*time.Second, "50 ms on an idle machine")
 		})
 	}

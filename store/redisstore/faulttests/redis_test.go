@@ -73,6 +73,7 @@ func TestRedisFailsUnderLoad(t *testing.T) {
 			part := redistest.Between(log, from, time.Now())
 			assert.NotEmpty(t, part, "all go on")
 			require.NoError(t, redistest.Judge(part, 1), "after the last loss")
+			t.Logf("scorecard: row=6 faults=%d calls=%d", *rounds, len(log))
 		})
 	}
 }
