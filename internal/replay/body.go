@@ -72,8 +72,15 @@ func keepBody(req *http.Request, sent *Upload) (Body, error) {
 	return keptBody(kept[:n:n], sent), nil
 }
 
+// mostAtOnce is how long a body can be of which net/http writes all to the connection
+// before the connection makes it wait, more or less: 64 KiB.
+const mostAtOnce = 64 << 10
+
 func keptBody(kept []byte, sent *Upload) Body {
 	return Body{kept: kept, again: func() (io.ReadCloser, error) {
+		if sent == nil || sent.Told && len(kept) <= mostAtOnce {
+			return io.NopCloser(bytes.NewReader(kept)), nil // net/http knows it, and sends it in one packet with the header
+		}
 		r := &keptReader{sent: sent}
 		r.kept.Reset(kept)
 		return r, nil
