@@ -32,7 +32,7 @@ type exchange struct {
 	sent    replay.Upload
 	guard   *guard.Guard
 	dialect dialect.Dialect
-	call    *guard.Call
+	call    guard.Call
 
 	hooks  httptrace.ClientTrace // of the first attempt
 	hooked bool
@@ -54,8 +54,7 @@ type reply struct {
 // run sends the request until the guard says that it is over.
 func (x *exchange) run(ctx context.Context) (*http.Response, error) {
 	defer x.payload.Close()
-	x.call = x.guard.Begin(x.payload.cost)
-	inflight.Impatient(x.call, x.t.retry) // a response at hand is better than an error
+	inflight.Request(&x.call, x.guard, x.payload.cost, x.t.retry) // a response at hand is better than an error
 	var r reply
 	for {
 		attempt, err := x.call.Admit(ctx)
