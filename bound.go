@@ -1,6 +1,7 @@
 package headrace
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -56,9 +57,9 @@ func (x *exchange) bounded(ctx context.Context, timeout time.Duration) (context.
 	}
 	b.transport, b.began, b.timeout, b.firstByte, b.sent = x.t, x.t.clock.Elapsed(), timeout, first, &x.sent
 	ctx, b.cancel = context.WithCancelCause(ctx)
+	left := min(cmp.Or(timeout, first), cmp.Or(first, timeout))
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	_, left := b.leftLocked()
 	b.alarm.To = b
 	x.t.alarms.Set(&b.alarm, left)
 	return ctx, b

@@ -160,7 +160,7 @@ func (c *Call) Heard(meters [throttle.Units]adaptive.Meter) (heard bool) {
 //nolint:gochecknoinits // the doors reach it through package inflight
 func init() {
 	inflight.OnRequest(func(call, g any, cost throttle.Cost, policy any) {
-		c := call.(*Call)                     //nolint:forcetypeassert // see there
+		c := call.(*Call)                  //nolint:forcetypeassert // see there
 		c.guard, c.cost = g.(*Guard), cost //nolint:forcetypeassert // see there
 		c.impatient, c.request = true, true
 		c.retry, _ = policy.(*retry.Policy)
