@@ -57,7 +57,7 @@ func (b *buffers) hold(body io.Reader, length int64) bool {
 // layoutOf returns nil for another body than those of net/http.
 func layoutOf(outer reflect.Value) *layout {
 	l := layout{outer: outer.Type()}
-	if l.outer.Kind() != reflect.Pointer || l.outer.Elem().PkgPath() != "net/http" || l.outer.Elem().Name() != "bodyEOFSignal" {
+	if l.outer.Kind() != reflect.Pointer || l.outer.Elem().PkgPath() != "net/http" || l.outer.Elem().Kind() != reflect.Struct {
 		return nil
 	}
 	if l.inner = field(l.outer.Elem(), "body", reflect.Interface); l.inner < 0 {
