@@ -37,16 +37,14 @@ func server(t *testing.T) (s *httptest.Server, more chan struct{}) {
 	return s, more
 }
 
-// get returns the body of a response, over HTTP/2 if the server has TLS.
-func get(ctx context.Context, t *testing.T, s *httptest.Server, path string) io.ReadCloser {
+func get(ctx context.Context, t *testing.T, s *httptest.Server, path string) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+path, http.NoBody)
 	require.NoError(t, err)
 	resp, err := s.Client().Do(req)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = resp.Body.Close() })
-	require.Equal(t, s.TLS != nil, resp.ProtoMajor == 2)
-	return resp.Body
+	return resp
 }
 
 // around is a body of which Reads are counted.
@@ -68,15 +66,15 @@ func (a *around) Read(p []byte) (int, error) {
 func TestAShortBodyArrivesWithItsHeader(t *testing.T) {
 	s, more := server(t)
 	s.Start()
-	short := get(t.Context(), t, s, "/100")
+	short := get(t.Context(), t, s, "/100").Body
 	assert.True(t, replay.Holds(short, 100))
 	assert.True(t, replay.Holds(&around{ReadCloser: short}, 100))
 	assert.False(t, replay.Holds(short, 99), "there would be no end")
 	_, err := short.Read(make([]byte, 1))
 	require.NoError(t, err)
 	assert.False(t, replay.Holds(short, 100), "a part was read")
-	assert.False(t, replay.Holds(get(t.Context(), t, s, "/100000"), 100000), "longer than the buffer")
-	assert.False(t, replay.Holds(get(t.Context(), t, s, "/100?slow"), 100), "it has not arrived")
+	assert.False(t, replay.Holds(get(t.Context(), t, s, "/100000").Body, 100000), "longer than the buffer")
+	assert.False(t, replay.Holds(get(t.Context(), t, s, "/100?slow").Body, 100), "it has not arrived")
 	close(more)
 	for _, other := range []io.Reader{nil, http.NoBody, strings.NewReader("x"), io.NopCloser(strings.NewReader("x")), &around{ReadCloser: http.NoBody}, rest("x")} {
 		assert.False(t, replay.Holds(other, 1))
@@ -91,7 +89,9 @@ func (rest) Read([]byte) (int, error) { return 0, io.EOF }
 func TestNothingIsKnownOfABodyOfHTTP2(t *testing.T) {
 	s, _ := server(t)
 	s.StartTLS()
-	assert.False(t, replay.Holds(get(t.Context(), t, s, "/100"), 100))
+	resp := get(t.Context(), t, s, "/100")
+	require.Equal(t, 2, resp.ProtoMajor)
+	assert.False(t, replay.Holds(resp.Body, 100))
 }
 
 // A body that has arrived is read at once by the goroutine that asks for it, and its connection is free for the next.
@@ -102,7 +102,7 @@ func TestKeepABodyThatHasArrived(t *testing.T) {
 	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) { reused = c.Reused }})
 	var k replay.Keeper
 	for range 2 {
-		body := &around{ReadCloser: get(ctx, t, s, "/100")}
+		body := &around{ReadCloser: get(ctx, t, s, "/100").Body}
 		a := k.Keep(body, 100, time.Hour, nil)
 		assert.Equal(t, strings.Repeat("x", 100), string(a.Head()))
 		assert.True(t, a.Whole())
@@ -119,7 +119,7 @@ func TestKeepABodyThatHasArrived(t *testing.T) {
 func TestKeepABodyThatArrivesLater(t *testing.T) {
 	s, more := server(t)
 	s.Start()
-	a := new(replay.Keeper).Keep(get(t.Context(), t, s, "/100?slow"), 100, time.Millisecond, nil)
+	a := new(replay.Keeper).Keep(get(t.Context(), t, s, "/100?slow").Body, 100, time.Millisecond, nil)
 	assert.False(t, a.Whole())
 	assert.LessOrEqual(t, len(a.Head()), 1)
 	close(more)
