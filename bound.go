@@ -132,9 +132,6 @@ func (b *bound) release() {
 	b.cancel(nil)
 }
 
-// Within implements replay.Around.
-func (b *bound) Within() io.ReadCloser { return b.ReadCloser }
-
 // Read implements io.Reader.
 func (b *bound) Read(p []byte) (n int, err error) {
 	if n, err = b.ReadCloser.Read(p); err != nil {

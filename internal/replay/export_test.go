@@ -21,6 +21,3 @@ func KeepFor(body io.ReadCloser, length int64, d time.Duration) *Answer {
 func KeepWithin(body io.ReadCloser, length int64, d time.Duration) *Answer {
 	return new(Keeper).Keep(body, length, d, nil)
 }
-
-// Holds reports whether all of a body of that length has arrived.
-func Holds(body io.Reader, length int64) bool { return new(buffers).hold(body, length) }

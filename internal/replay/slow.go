@@ -21,9 +21,8 @@ const patience = time.Second
 // Keeper reads the beginnings of bodies. The zero Keeper is ready to use, by any
 // number of goroutines.
 type Keeper struct {
-	idle    sync.Pool // of *beginning: a pool for all would carry channels from one synctest bubble to another
-	alarms  clock.Alarms
-	buffers buffers
+	idle   sync.Pool // of *beginning: a pool for all would carry channels from one synctest bubble to another
+	alarms clock.Alarms
 }
 
 // Keep reads up to MaxAnswer of body, and closes it if it has ended. length is its
@@ -32,9 +31,6 @@ type Keeper struct {
 // has arrived, and the Answer reads on from there. A panic of body is the error of
 // the Answer.
 func (k *Keeper) Keep(body io.ReadCloser, length int64, d time.Duration, done func(fresh []byte) bool) *Answer {
-	if length > 0 && length <= MaxAnswer && done == nil && k.buffers.hold(body, length) {
-		return arrived(body, length)
-	}
 	r, ok := k.idle.Get().(*beginning)
 	if !ok {
 		r = &beginning{came: make(chan struct{}, 1), late: make(chan struct{}, 1)}
@@ -67,23 +63,6 @@ func (k *Keeper) Keep(body io.ReadCloser, length int64, d time.Duration, done fu
 	}
 	*r = beginning{came: r.came, late: r.late, alarm: r.alarm, run: r.run}
 	k.idle.Put(r)
-	return a
-}
-
-// arrived is Keep for a body that can be read without waiting, on the goroutine of the caller.
-func arrived(body io.ReadCloser, length int64) *Answer {
-	a := &Answer{}
-	head, n := make([]byte, length+1), 0 // for the end to be seen
-	for a.err == nil {
-		var more int
-		more, a.err = body.Read(head[n:])
-		n += more
-	}
-	_ = body.Close()     // it has ended
-	if a.err == io.EOF { //nolint:errorlint // readers return it as it is
-		a.err = nil
-	}
-	a.head = head[:n]
 	return a
 }
 
