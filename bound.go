@@ -1,6 +1,7 @@
 package headrace
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -41,13 +42,13 @@ type bound struct {
 }
 
 // bounded returns the context for an attempt with a policy's timeout. The bound
-// is nil if there is none.
+// is nil if there is none, or if the request ends before it.
 func (x *exchange) bounded(ctx context.Context, timeout time.Duration) (context.Context, *bound) {
 	first := x.t.firstByte
 	if timeout > 0 && !x.t.firstByteSet {
 		first = 0
 	}
-	if timeout == 0 && first == 0 {
+	if timeout == 0 && (first == 0 || x.endsWithin(first)) {
 		return ctx, nil
 	}
 	b := &x.bound
@@ -56,12 +57,18 @@ func (x *exchange) bounded(ctx context.Context, timeout time.Duration) (context.
 	}
 	b.transport, b.began, b.timeout, b.firstByte, b.sent = x.t, x.t.clock.Elapsed(), timeout, first, &x.sent
 	ctx, b.cancel = context.WithCancelCause(ctx)
+	left := min(cmp.Or(timeout, first), cmp.Or(first, timeout))
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	_, left := b.leftLocked()
 	b.alarm.To = b
 	x.t.alarms.Set(&b.alarm, left)
 	return ctx, b
+}
+
+// endsWithin reports whether the deadline of the request comes before a bound of d can.
+func (x *exchange) endsWithin(d time.Duration) bool {
+	deadline, set := x.req.Context().Deadline()
+	return set && x.t.clock.Real() && time.Until(deadline) < d
 }
 
 // leftLocked returns how much longer the attempt may take or, if its time is over,

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -135,6 +138,80 @@ func TestTheFirstByteIsWaitedForFromTheLastOfTheRequest(t *testing.T) {
 				assert.Equal(t, took, time.Since(began).Truncate(time.Second))
 				assert.Len(t, b.ended(), 2)
 			})
+		})
+	}
+}
+
+// A base that reports when it has written a request is believed: that may be long after
+// it has read a short body, and no Read is watched then.
+func TestTheFirstByteIsWaitedForFromWhenTheRequestIsWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := limiter(t)
+		known := false
+		base := tripper(func(r *http.Request) (*http.Response, error) {
+			_, err := io.Copy(io.Discard, r.Body)
+			if known {
+				time.Sleep(time.Minute)
+			}
+			httptrace.ContextClientTrace(r.Context()).WroteRequest(httptrace.WroteRequestInfo{Err: err})
+			if known {
+				return silent(r)
+			}
+			return answer(http.StatusOK, "", "{}"), nil
+		})
+		c := &http.Client{Transport: headrace.Transport(base, "", headrace.Within(l), headrace.With(guard.Policy{Retry: twice()}))}
+		read(t, post(t, c, secretURL, `{}`)) //nolint:bodyclose // read does
+		known = true
+		wrote := 0
+		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { wrote++ }})
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, secretURL, strings.NewReader(`{}`))
+		require.NoError(t, err)
+		began := time.Now()
+		_, err = c.Do(req) //nolint:bodyclose // there is none
+		assert.ErrorContains(t, err, "no response in the 10m0s")
+		assert.Equal(t, 11*time.Minute, time.Since(began).Truncate(time.Second))
+		assert.Equal(t, 1, wrote, "the caller's own hook")
+	})
+}
+
+// written counts the writes on a connection.
+type written struct {
+	net.Conn
+
+	writes atomic.Int32
+}
+
+func (w *written) Write(p []byte) (int, error) {
+	w.writes.Add(1)
+	return w.Conn.Write(p)
+}
+
+// A short body is sent in one packet with the header, as net/http does for a body that it knows to
+// be in memory. A long one is watched while it is sent.
+func TestAShortRequestIsWrittenAtOnce(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		_, _ = w.Write(text)
+	}))
+	defer server.Close()
+	for name, c := range map[string]struct {
+		body string
+		once bool
+	}{
+		"short": {`{"model":"m"}`, true},
+		"long":  {`"` + strings.Repeat("x", 64<<10) + `"`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var conn written
+			base := &http.Transport{DialContext: func(ctx context.Context, network, address string) (_ net.Conn, err error) {
+				conn.Conn, err = new(net.Dialer).DialContext(ctx, network, address)
+				return &conn, err
+			}}
+			defer base.CloseIdleConnections()
+			l, _ := limiter(t)
+			resp := post(t, &http.Client{Transport: headrace.Transport(base, "", headrace.Within(l))}, server.URL, c.body) //nolint:bodyclose // read does
+			assert.Equal(t, c.body, read(t, resp))
+			assert.Equal(t, c.once, conn.writes.Load() == 1)
 		})
 	}
 }

@@ -32,7 +32,7 @@ type exchange struct {
 	sent    replay.Upload
 	guard   *guard.Guard
 	dialect dialect.Dialect
-	call    *guard.Call
+	call    guard.Call
 
 	hooks  httptrace.ClientTrace // of the first attempt
 	hooked bool
@@ -54,8 +54,7 @@ type reply struct {
 // run sends the request until the guard says that it is over.
 func (x *exchange) run(ctx context.Context) (*http.Response, error) {
 	defer x.payload.Close()
-	x.call = x.guard.Begin(x.payload.cost)
-	inflight.Impatient(x.call, x.t.retry) // a response at hand is better than an error
+	inflight.Request(&x.call, x.guard, x.payload.cost, x.t.retry) // a response at hand is better than an error
 	var r reply
 	for {
 		attempt, err := x.call.Admit(ctx)
@@ -100,7 +99,7 @@ func (x *exchange) attempt(ctx context.Context, r *reply) {
 	*r = reply{}
 	returned := false
 	a := inflight.Of(ctx)
-	a.CountWire(x.trace()) // before a timer can look at ctx
+	x.trace(a) // before a timer can look at ctx
 	ctx, b := x.bounded(ctx, a.Timeout())
 	defer func() {
 		if b != nil && r.resp == nil {
@@ -129,14 +128,25 @@ func (x *exchange) attempt(ctx context.Context, r *reply) {
 	returned = true
 }
 
-// trace returns hooks for an attempt: connections that are still being made for
-// an earlier one look at its own.
-func (x *exchange) trace() *httptrace.ClientTrace {
+// trace counts the connections of an attempt, and notes when the request is written.
+// Connections that are still being made for an earlier attempt look at hooks of its own.
+func (x *exchange) trace(a inflight.Attempt) {
+	hooks := &x.hooks
 	if x.hooked {
-		return new(httptrace.ClientTrace)
+		hooks = new(httptrace.ClientTrace)
 	}
 	x.hooked = true
-	return &x.hooks
+	a.CountWire(hooks)
+	also := hooks.WroteRequest
+	hooks.WroteRequest = func(info httptrace.WroteRequestInfo) {
+		x.sent.Wrote()
+		if !x.t.writes.Load() {
+			x.t.writes.Store(true)
+		}
+		if also != nil {
+			also(info)
+		}
+	}
 }
 
 // inTime reports whether a failed request can be repeated after a pause of d.

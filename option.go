@@ -75,9 +75,9 @@ func WithResend(bytes int64) Option {
 	}
 }
 
-// WithFirstByte bounds the time from the last Read of the request body, or from the start of the attempt if
-// there was none, to the header of the response. The default is 10 minutes, or no bound if the policy has a
-// Timeout. 0 means no bound; a negative d is an error of every request. The error of a late response matches
+// WithFirstByte bounds the time from the last Read of the request body, from the end of writing a short
+// body that is in memory, or from the start of the attempt if there was neither, to the header of the
+// response. The default is 10 minutes, or no bound if the policy has a Timeout. 0 means no bound; a negative d is an error of every request. The error of a late response matches
 // context.DeadlineExceeded and counts as a failure, which is retried where that is safe. A base that ignores
 // its context is not stopped: guard.Policy.Timeout abandons it.
 func WithFirstByte(d time.Duration) Option {

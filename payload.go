@@ -38,7 +38,7 @@ type scratch struct {
 func (x *exchange) weigh() (err error) {
 	p := &x.payload
 	looks := mayBeJSON(x.req.Header)
-	x.taken, x.sent.Clock = true, &x.t.clock
+	x.taken, x.sent.Clock, x.sent.Told = true, &x.t.clock, x.t.writes.Load()
 	if p.Body, err = replay.Of(x.req, looks, x.t.resent, &x.sent); err != nil {
 		if ctx := x.req.Context(); ctx.Err() != nil {
 			err = context.Cause(ctx)

@@ -28,6 +28,7 @@ type transport struct {
 	problems     invalid.Problems // of the options and the preset: the error of every request
 	told         sync.Once        // that the SDK retries by itself
 	traces       atomic.Bool      // the base reports its connections
+	writes       atomic.Bool      // the base reports when a request is written
 	alarms       clock.Alarms
 	keeper       replay.Keeper
 	scratch      sync.Pool     // of *scratch, for request bodies that are looked at
@@ -63,6 +64,7 @@ func Transport(base http.RoundTripper, p presets.ID, opts ...Option) http.RoundT
 	}
 	if _, ok := base.(*http.Transport); ok {
 		t.traces.Store(true)
+		t.writes.Store(true)
 	}
 	t.retry, t.alarms.Clock = defaultRetry(), &t.clock
 	t.clock, t.observer = clock.New(t.policy.Clock), t.policy.Observer

@@ -155,8 +155,9 @@ func (c *Call) ApplyMeters(meters [throttle.Units]adaptive.Meter) (applied bool)
 
 //nolint:gochecknoinits // the doors reach it through package inflight
 func init() {
-	inflight.OnImpatient(func(call, policy any) {
-		c := call.(*Call) //nolint:forcetypeassert // see there
+	inflight.OnRequest(func(call, g any, cost throttle.Cost, policy any) {
+		c := call.(*Call)                  //nolint:forcetypeassert // see there
+		c.guard, c.cost = g.(*Guard), cost //nolint:forcetypeassert // see there
 		c.impatient, c.request = true, true
 		c.retry, _ = policy.(*retry.Policy)
 	})

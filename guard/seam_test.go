@@ -27,8 +27,8 @@ func TestADeadlineBeforeTheNextAttempt(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		begin, failure := time.Now(), errors.New("failed")
-		call := g.Begin(throttle.Cost{})
-		inflight.Impatient(call, nil)
+		call := new(guard.Call)
+		inflight.Request(call, g, throttle.Cost{}, nil)
 		_, err := call.Admit(ctx)
 		require.NoError(t, err)
 		again, err := call.End(adaptive.Feedback{Err: failure})
@@ -38,21 +38,26 @@ func TestADeadlineBeforeTheNextAttempt(t *testing.T) {
 	})
 }
 
+func request(g *guard.Guard, p *retry.Policy) *guard.Call {
+	call := new(guard.Call)
+	inflight.Request(call, g, throttle.Cost{}, p)
+	return call
+}
+
 // Requests of a transport are measured before the first 429, whatever the retry policy
 // that it gives. Other calls of a guard that bounds nothing are left to the guards inside.
 func TestRequestsOfATransportAreMeasured(t *testing.T) {
 	for _, tc := range []struct {
-		about   string
-		request func(*guard.Call)
-		want    int
+		about string
+		begin func(*guard.Guard) *guard.Call
+		want  int
 	}{
-		{"a request", func(c *guard.Call) { inflight.Impatient(c, nil) }, 1},
-		{"a request with a retry policy", func(c *guard.Call) { inflight.Impatient(c, &retry.Policy{}) }, 1},
-		{"a call", func(*guard.Call) {}, 0},
+		{"a request", func(g *guard.Guard) *guard.Call { return request(g, nil) }, 1},
+		{"a request with a retry policy", func(g *guard.Guard) *guard.Call { return request(g, &retry.Policy{}) }, 1},
+		{"a call", func(g *guard.Guard) *guard.Call { return g.Begin(throttle.Cost{}) }, 0},
 	} {
 		o := &seenCalls{Func: func(event.Event) {}}
-		call := made(t, guard.Policy{Observer: o}).Begin(throttle.Cost{})
-		tc.request(call)
+		call := tc.begin(made(t, guard.Policy{Observer: o}))
 		_, err := call.Admit(t.Context())
 		require.NoError(t, err, tc.about)
 		_, err = call.End(adaptive.Feedback{Verdict: adaptive.OK})

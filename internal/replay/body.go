@@ -26,9 +26,10 @@ type attempts interface {
 // to the exchange and is for one goroutine; the bodies that it gives may be read
 // and closed by any.
 type Body struct {
-	kept  []byte
-	again func() (io.ReadCloser, error) // of what is kept
-	parts attempts                      // nil: there is no body, or it is kept
+	kept  []byte     // nil: there is no body, or it has parts
+	first keptReader // of what is kept; its upload is that of all
+	begun bool       // an attempt has first
+	parts attempts   // nil: there is no body, or it is kept
 }
 
 // Of takes over the body of req. It is kept, and read here, if its length is
@@ -42,7 +43,7 @@ func Of(req *http.Request, whole bool, resent int64, sent *Upload) (b Body, err 
 	switch {
 	case req.Body == nil || req.Body == http.NoBody:
 		return Body{}, nil
-	case ready != nil:
+	case ready != nil && ready.all != nil:
 		return keptBody(ready.all, sent), nil
 	case req.ContentLength > 0 && req.ContentLength <= MaxKept && (whole || req.GetBody == nil):
 		return keepBody(req, sent)
@@ -72,12 +73,27 @@ func keepBody(req *http.Request, sent *Upload) (Body, error) {
 	return keptBody(kept[:n:n], sent), nil
 }
 
-func keptBody(kept []byte, sent *Upload) Body {
-	return Body{kept: kept, again: func() (io.ReadCloser, error) {
-		r := &keptReader{sent: sent}
-		r.kept.Reset(kept)
-		return r, nil
-	}}
+// mostAtOnce is how long a body can be of which net/http writes all to the connection
+// before the connection makes it wait, more or less: 64 KiB.
+const mostAtOnce = 64 << 10
+
+func keptBody(kept []byte, sent *Upload) (b Body) {
+	b.kept, b.first.sent = kept, sent
+	return b
+}
+
+// again returns what is kept for another attempt.
+func (b *Body) again() (io.ReadCloser, error) { return b.read(new(keptReader)), nil }
+
+// read has r read what is kept.
+func (b *Body) read(r *keptReader) io.ReadCloser {
+	sent := b.first.sent
+	r.sent = sent
+	r.kept.Reset(b.kept)
+	if sent == nil || sent.Told && len(b.kept) <= mostAtOnce {
+		return io.NopCloser(&r.kept) // net/http knows it, and sends it in one packet with the header
+	}
+	return r
 }
 
 // Ready is a request body that is in memory, as the body of a request that was
@@ -145,9 +161,14 @@ func (b *Body) Next(out *http.Request) (err error) {
 		b.parts.under(out.Context())
 		out.GetBody = b.parts.next
 		out.Body, err = b.parts.next()
-	case b.again != nil:
+	case b.kept != nil:
 		out.GetBody = b.again
-		out.Body, err = b.again()
+		if b.begun {
+			out.Body, err = b.again()
+			return err
+		}
+		b.begun = true
+		out.Body = b.read(&b.first)
 	}
 	return err
 }

@@ -12,6 +12,9 @@ import (
 // use; a nil Upload records nothing.
 type Upload struct {
 	Clock *clock.Clock
+	// Told says that Wrote is called when a request has been written. A short body that is
+	// in memory need not be watched then.
+	Told bool
 
 	last atomic.Int64 // time.Duration by Clock; reading: a Read is waiting for the caller's body
 }
@@ -29,6 +32,9 @@ func (u *Upload) end() {
 		u.last.Store(int64(u.Clock.Elapsed()))
 	}
 }
+
+// Wrote notes that the request has been written, with its body.
+func (u *Upload) Wrote() { u.end() }
 
 // Last returns when the last Read ended; 0 means that there was none. During a Read
 // it returns now, because the sender waits for the body and not for the provider.
