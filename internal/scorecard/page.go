@@ -9,7 +9,7 @@ import (
 const head = `# The reliability scorecard
 
 Each row is a promise, with the tests that prove it and what they counted. A violation, a count that is missing, or a row whose tests did
-not run fails the command. ` + "`make scorecard`" + ` writes this page, with the sizes for every change; ` + "`make scorecard FULL=1`" + ` takes those
+not run fails the command. Written by ` + "`make scorecard`" + ` and not by hand, with the sizes for every change; ` + "`make scorecard FULL=1`" + ` takes those
 before a release, which is hours. [scorecard.json](scorecard.json) has the same, with the commands of each row.
 
 `
