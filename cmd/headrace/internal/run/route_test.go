@@ -21,7 +21,9 @@ func TestRequestsAreTheirOwn(t *testing.T) {
 		once: func(q *requests.Request) string { return q.ID },
 	}
 	for _, q := range []requests.Request{
-		{ID: "1", URL: "/v1/chat?a=b", Body: "{}"}, {ID: "2", URL: "/v1/chat?a=b", Body: `{"a":1}`}, {ID: "3", URL: "/v1/embeddings", Body: "{}"},
+		{ID: "1", URL: "/v1/chat?a=b", Body: "{}"},
+		{ID: "2", URL: "/v1/chat?a=b", Body: `{"a":1}`},
+		{ID: "3", URL: "/v1/embeddings", Body: "{}"},
 		{ID: "4", URL: "/v1/chat?a=b", Body: "{}"},
 	} {
 		req, err := c.request(t.Context(), &q)
