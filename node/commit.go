@@ -14,7 +14,7 @@ import (
 const (
 	// commitMost is how many results are made durable together. They are those that
 	// came while the group before was being written: no result waits for more to come.
-	commitMost = 64
+	commitMost = 256
 	// commitPatience is how long a run that is over waits for its last results to be durable.
 	commitPatience = 10 * time.Second
 )

@@ -292,7 +292,7 @@ func TestWhatIsFinishedIsCommitted(t *testing.T) {
 	}
 }
 
-// No commit waits for a group to become full, and no group is larger than 64.
+// No commit waits for a group to become full, and no group is larger than 256.
 func TestGroups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := newFaulty(func(op string) error {
@@ -306,11 +306,11 @@ func TestGroups(t *testing.T) {
 		require.NoError(t, err)
 		n := 0
 		for _, group := range j.finished {
-			assert.LessOrEqual(t, len(group), 64)
+			assert.LessOrEqual(t, len(group), 256)
 			n += len(group)
 		}
 		assert.Equal(t, 1000, n)
-		assert.LessOrEqual(t, len(j.finished), 1+1000/64+1)
+		assert.LessOrEqual(t, len(j.finished), 1+1000/256+1)
 		assert.Equal(t, time.Duration(len(j.finished))*time.Second, time.Since(began))
 	})
 }

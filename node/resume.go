@@ -147,5 +147,5 @@ func (r *resume[In]) inside(ctx context.Context, e *entry) (inner context.Contex
 	if r == nil || e == nil {
 		return ctx, func() {}
 	}
-	return r.known.Inside(ctx, occurrence.Item(r.part.Node, e.content, e.occurrence))
+	return r.known.Inside(ctx, e.content, e.occurrence)
 }

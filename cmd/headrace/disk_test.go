@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -21,6 +22,7 @@ func TestAFullDisk(t *testing.T) {
 		t.Skip("no file system can be mounted here: ", err)
 	}
 	const full = "no space left on device"
+	const lines = 2000 // more than may wait for the disk
 	for name, c := range map[string]struct {
 		size string // of the disk
 		args []string
@@ -41,7 +43,7 @@ func TestAFullDisk(t *testing.T) {
 				}
 				return nil
 			}})
-			p.requests(300)
+			p.requests(lines)
 			require.NoError(t, os.Mkdir(p.path("full"), 0o700))
 			require.NoError(t, os.Mkdir(p.path("kept"), 0o700))
 			args := append([]string{"run", "r.jsonl", "--errors", "e.jsonl", "--concurrency", "16", "--base-url", p.provider.URL() + "/v1"}, c.args...)
@@ -61,7 +63,7 @@ func TestAFullDisk(t *testing.T) {
 
 			status, _, errs = p.do(args...)
 			require.Equal(t, 1, status, errs)
-			assert.Contains(t, errs, "30 failed")
+			assert.Contains(t, errs, fmt.Sprint(lines/10, " failed"))
 			out, failed := "o.jsonl", "e.jsonl"
 			for i, at := range c.args {
 				switch at {
@@ -71,9 +73,9 @@ func TestAFullDisk(t *testing.T) {
 					failed = c.args[i+1]
 				}
 			}
-			assert.Len(t, p.lines(failed), 30)
-			assert.Len(t, p.lines(out), 270)
-			assert.Equal(t, 300, unique(append(p.lines(out), p.lines(failed)...)))
+			assert.Len(t, p.lines(failed), lines/10)
+			assert.Len(t, p.lines(out), lines-lines/10)
+			assert.Equal(t, lines, unique(append(p.lines(out), p.lines(failed)...)))
 		})
 	}
 }

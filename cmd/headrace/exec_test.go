@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -188,6 +189,10 @@ func (p *place) terminal(cmd *exec.Cmd) *os.File {
 	require.NoError(p.t, err)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = end, end, end
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	// A command inherits which signals are ignored, as SIGINT is in the background of a script. What is caught here it gets.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP)
+	defer signal.Stop(caught)
 	require.NoError(p.t, cmd.Start())
 	require.NoError(p.t, end.Close())
 	return main

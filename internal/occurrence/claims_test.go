@@ -65,14 +65,14 @@ func TestRunsInsideEachOtherAreOfOneOwner(t *testing.T) {
 	assert.NotEqual(t, claims.ID, occurrence.ClaimsOf(t.Context()).ID, "without a scope each run is alone")
 	attempt, _ := occurrence.Attempt(scope)
 	assert.Same(t, claims, occurrence.ClaimsOf(attempt))
-	inner, endInner := open(attempt, t, "a").Inside(attempt, "item")
+	inner, endInner := open(attempt, t, "a").Inside(attempt, "item", 0)
 	defer endInner()
 	assert.Same(t, claims, occurrence.ClaimsOf(inner))
 
 	lone := occurrence.ClaimsOf(t.Context())
 	p, err := occurrence.Open(t.Context(), occurrence.Request{Name: name("a"), Claims: lone})
 	require.NoError(t, err)
-	inner, endInner = p.Inside(t.Context(), "item")
+	inner, endInner = p.Inside(t.Context(), "item", 0)
 	defer endInner()
 	assert.Same(t, lone, occurrence.ClaimsOf(inner))
 }

@@ -69,10 +69,30 @@ func In(ctx context.Context) bool {
 }
 
 // Inside returns the context of an attempt at an item of p, with a scope of its own:
-// another attempt meets the same again. The item goes before the names of what runs inside.
-func (p *Part) Inside(ctx context.Context, item string) (inner context.Context, end func()) {
-	b := &Book{claims: p.book.claims}
-	return context.WithValue(context.WithValue(ctx, bookKey{}, b), pathKey{}, item), b.end
+// another attempt meets the same again. The name of the item goes before the names of what runs inside.
+func (p *Part) Inside(ctx context.Context, content string, occurrence int64) (inner context.Context, end func()) {
+	i := &inside{Context: ctx, book: Book{claims: p.book.claims}, node: p.name.Node, content: content, occurrence: occurrence}
+	return i, i.book.end
+}
+
+// inside is the context of an attempt at an item. Most have no batch inside that asks for the path.
+type inside struct {
+	context.Context //nolint:containedctx // it is a context
+
+	book          Book
+	node, content string
+	occurrence    int64
+}
+
+// Value makes the item's book the one of its scope, and its name the path.
+func (i *inside) Value(key any) any {
+	switch key.(type) {
+	case bookKey:
+		return &i.book
+	case pathKey:
+		return Item(i.node, i.content, i.occurrence)
+	}
+	return i.Context.Value(key)
 }
 
 // Branch returns the context of one of several nodes that run at the same time in
@@ -99,7 +119,7 @@ func Path(ctx context.Context, name string) string {
 	return name
 }
 
-// Item names an item for Inside, by a name that stays short however deep it lies.
+// Item names an item, by a name that stays short however deep it lies.
 func Item(node, content string, occurrence int64) string {
 	if len(content) > 2*len(Short{}) || strings.ContainsAny(content, "[]#/") { // which would be taken for parts of the path
 		content = Of(content).String()

@@ -43,7 +43,7 @@ func TestAScopeCountsOn(t *testing.T) {
 	for range 2 {
 		assert.Zero(t, open(t.Context(), t, "a").Next("x"), "without a scope each is alone")
 		around := open(ctx, t, "around")
-		attempt, endAttempt := around.Inside(ctx, "item")
+		attempt, endAttempt := around.Inside(ctx, "item", 0)
 		around.Close(nil)
 		assert.Zero(t, open(attempt, t, "a").Next("x"), "an attempt meets the same again")
 		endAttempt()
@@ -128,9 +128,9 @@ func TestTurns(t *testing.T) {
 
 func TestPaths(t *testing.T) {
 	assert.Equal(t, "n", occurrence.Path(t.Context(), "n"))
-	ctx, end := open(t.Context(), t, "a").Inside(t.Context(), occurrence.Item("outer", "key", 2))
+	ctx, end := open(t.Context(), t, "a").Inside(t.Context(), "key", 2)
 	defer end()
-	assert.Equal(t, "outer[key#2]/n", occurrence.Path(ctx, "n"))
+	assert.Equal(t, "n[key#2]/n", occurrence.Path(ctx, "n"))
 	for _, content := range []string{"a]", "a[", "a#0", "a/b", strings.Repeat("x", 33)} {
 		assert.Equal(t, "o["+occurrence.Of(content).String()+"#0]", occurrence.Item("o", content, 0))
 	}

@@ -3,20 +3,25 @@ package sqlitestore
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/headrace/headrace/journal"
 )
 
-// begunMost is how many beginnings may wait to be written before Begin waits for that.
-const begunMost = 1024
+const (
+	// begunMost is how many beginnings may wait to be written before Begin waits for that.
+	begunMost = 1024
+	// begunTime is how long a beginning waits for the end of its item, which makes it needless to write it.
+	begunTime = 10 * time.Second
+)
 
-// beginnings are the records that became Pending here and are not in the file
-// yet. They need not be durable, so no Begin waits for the disk: they are
-// written with whatever is committed next.
+// beginnings are the records that became Pending here and are not in the file yet. They need not be durable,
+// so no Begin waits for the disk: what is older than begunTime is written with whatever is committed next.
 type beginnings struct {
 	mu    sync.Mutex // guards all below
 	of    map[item]*beginning
-	order []item // the keys of it, as they came
+	order []*beginning // by age; some may be gone
+	taken []*beginning // by the transaction that is open
 	// commits counts the transactions that took some out. A reader of the file as it was before such a
 	// commit, that looks in here after it, would see a beginning nowhere.
 	commits int
@@ -30,10 +35,12 @@ type item struct {
 }
 
 type beginning struct {
-	at       int64 // in microseconds
-	again    bool  // the record was Failed
-	attempts int   // before
-	written  bool  // in the transaction that is open; guarded by beginnings.mu
+	item     item
+	since    time.Time // when Begin was called
+	at       int64     // what Begin was given, in microseconds
+	again    bool      // the record was Failed
+	attempts int       // before
+	taken    bool      // by the transaction that is open, or that was committed; guarded by beginnings.mu
 }
 
 func newBeginnings() *beginnings { return &beginnings{of: map[item]*beginning{}} }
@@ -66,8 +73,9 @@ func (b *beginnings) add(i item, was journal.Record, at int64, retry bool, commi
 	case known != nil && (was.State == journal.Unknown || failed && known.again):
 		return journal.Record{Key: was.Key, State: journal.Pending, Attempts: known.attempts, Begun: timeOf(known.at)}, true
 	case was.State == journal.Unknown, failed && retry:
-		b.of[i] = &beginning{at: at, again: failed, attempts: was.Attempts}
-		b.order = append(b.order, i)
+		one := &beginning{item: i, since: time.Now(), at: at, again: failed, attempts: was.Attempts}
+		b.of[i] = one
+		b.order = append(b.order, one)
 	}
 	return was, true
 }
@@ -102,18 +110,34 @@ func (t *tx) read(i item) (*columns, error) {
 }
 
 // write implements lazy.
-func (b *beginnings) write(t *tx) error {
-	b.mu.Lock()
-	items := slices.DeleteFunc(slices.Clone(b.order), func(i item) bool { return b.of[i].written })
-	b.mu.Unlock()
-	for _, i := range items {
-		if one := b.take(i); one != nil {
-			if err := t.begin(i, one); err != nil {
-				return err
-			}
+func (b *beginnings) write(t *tx) error { return b.writeUntil(t, time.Now().Add(-begunTime)) }
+
+// writeAll writes all of them.
+func (b *beginnings) writeAll(t *tx) error { return b.writeUntil(t, time.Now()) }
+
+// writeUntil writes those that began until then.
+func (b *beginnings) writeUntil(t *tx, until time.Time) error {
+	for _, one := range b.takeUntil(until) {
+		if err := t.begin(one); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+func (b *beginnings) takeUntil(until time.Time) (due []*beginning) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, one := range b.order {
+		if one.since.After(until) {
+			break
+		}
+		if !one.taken {
+			due = append(due, one)
+			b.takeLocked(one)
+		}
+	}
+	return due
 }
 
 // take returns the beginning of i if it is yet to be written, which is up to the caller now.
@@ -121,23 +145,28 @@ func (b *beginnings) take(i item) *beginning {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	one := b.of[i]
-	if one == nil || one.written {
+	if one == nil || one.taken {
 		return nil
 	}
-	one.written = true
+	b.takeLocked(one)
 	return one
 }
 
+func (b *beginnings) takeLocked(one *beginning) {
+	one.taken = true
+	b.taken = append(b.taken, one)
+}
+
 // begin makes the record Pending, unless its part has been forgotten since.
-func (t *tx) begin(i item, one *beginning) error {
-	p, err := t.partOf(i.part)
+func (t *tx) begin(one *beginning) error {
+	p, err := t.partOf(one.item.part)
 	if err != nil || p == nil {
 		return err
 	}
 	if one.again {
-		return t.beginAgain(p, i, one)
+		return t.beginAgain(p, one)
 	}
-	added, err := t.insert(i, begunAt(one.at, 0))
+	added, err := t.insert(one.item, begunAt(one.at, 0))
 	if added {
 		p.pending++
 		p.at(one.at)
@@ -145,8 +174,8 @@ func (t *tx) begin(i item, one *beginning) error {
 	return err
 }
 
-func (t *tx) beginAgain(p *part, i item, one *beginning) error {
-	was, err := t.read(i)
+func (t *tx) beginAgain(p *part, one *beginning) error {
+	was, err := t.read(one.item)
 	if err != nil || was.state.Int64 != int64(journal.Failed) {
 		return err
 	}
@@ -156,23 +185,29 @@ func (t *tx) beginAgain(p *part, i item, one *beginning) error {
 	p.pending++
 	p.failed--
 	p.at(one.at)
-	return t.write(i, was, begunAt(one.at, int(was.attempts.Int64)))
+	return t.write(one.item, was, begunAt(one.at, int(was.attempts.Int64)))
 }
 
 // ended implements lazy.
 func (b *beginnings) ended(committed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	n := len(b.order)
-	b.order = slices.DeleteFunc(b.order, func(i item) bool {
-		gone := committed && b.of[i].written
-		b.of[i].written = false
-		if gone {
-			delete(b.of, i)
+	for _, one := range b.taken {
+		if one.taken = committed; committed {
+			delete(b.of, one.item)
 		}
-		return gone
-	})
-	if len(b.order) < n {
+	}
+	if committed && len(b.taken) > 0 {
 		b.commits++
+		b.dropLocked()
+	}
+	clear(b.taken)
+	b.taken = b.taken[:0]
+}
+
+// dropLocked takes those that are in the file out of order, when they are most of it.
+func (b *beginnings) dropLocked() {
+	if len(b.order) > 2*len(b.of) {
+		b.order = slices.DeleteFunc(b.order, func(one *beginning) bool { return one.taken })
 	}
 }

@@ -98,8 +98,8 @@ const readItem = `SELECT p.id, p.marked, ` + recordColumns + `
 	FROM parts p LEFT JOIN records r ON r.part = p.id AND r.content = ? AND r.occurrence = ?
 	WHERE p.run = ? AND p.node = ?`
 
-// Begin implements journal.Journal. The record is in the file after the next commit, or 20 ms. It
-// waits, and may fail, only if too many records wait to be written.
+// Begin implements journal.Journal. The record is in the file within 20 seconds, unless the item is finished
+// before. It waits, and may fail, only if too many records wait to be written.
 func (j *Journal) Begin(ctx context.Context, k journal.Key, at time.Time, retry bool) (journal.Record, error) {
 	if err := k.Validate(); err != nil {
 		return journal.Record{}, err
@@ -109,7 +109,7 @@ func (j *Journal) Begin(ctx context.Context, k journal.Key, at time.Time, retry 
 	}
 	defer j.writer.leave()
 	if j.begun.size() >= begunMost {
-		if err := j.writer.commit(ctx, nothing); err != nil {
+		if err := j.writer.commit(ctx, j.begun.writeAll); err != nil {
 			return journal.Record{}, err
 		}
 	}
@@ -128,13 +128,11 @@ func (j *Journal) Begin(ctx context.Context, k journal.Key, at time.Time, retry 
 		}
 		i := item{part: part, content: k.Content, occurrence: k.Occurrence}
 		if was, ok := j.begun.add(i, was, at.UnixMicro(), retry, commits); ok {
-			j.writer.soon()
+			j.writer.later()
 			return was, nil
 		}
 	}
 }
-
-func nothing(*tx) error { return nil }
 
 // read returns what the file says of k. It has no context, since it takes microseconds.
 func (j *Journal) read(k journal.Key) (part int64, was journal.Record, err error) {
@@ -155,7 +153,7 @@ func (j *Journal) read(k journal.Key) (part int64, was journal.Record, err error
 
 // settle has the transaction know all that happened here before.
 func (j *Journal) settle(t *tx) error {
-	if err := j.begun.write(t); err != nil {
+	if err := j.begun.writeAll(t); err != nil {
 		return err
 	}
 	return t.settle()
@@ -217,7 +215,7 @@ func (j *Journal) finish(t *tx, p *part, mark string, records []journal.Record) 
 func (j *Journal) finishOne(t *tx, p *part, r *journal.Record) (was *columns, err error) {
 	i := item{part: p.id, content: r.Key.Content, occurrence: r.Key.Occurrence}
 	if one := j.begun.take(i); one != nil && one.again {
-		if err := t.begin(i, one); err != nil {
+		if err := t.begin(one); err != nil {
 			return nil, err
 		}
 	} else if one != nil {

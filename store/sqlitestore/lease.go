@@ -23,9 +23,9 @@ func (j *Journal) Renew(ctx context.Context, name journal.Part, owner journal.Ow
 // Release implements journal.Journal.
 func (j *Journal) Release(ctx context.Context, name journal.Part, owner journal.Owner) error {
 	j.fresh.ended(name)
-	err := j.held(ctx, name, owner, j.writer.commitSoon, func(_ *tx, p *part) error {
+	err := j.held(ctx, name, owner, j.writer.commitSoon, func(t *tx, p *part) error {
 		p.release()
-		return nil
+		return j.begun.writeAll(t)
 	})
 	if errors.Is(err, journal.ErrNotOpen) || errors.As(err, new(*journal.HeldError)) {
 		return nil // it has no claim to end

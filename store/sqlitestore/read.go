@@ -86,7 +86,7 @@ func (j *Journal) written(ctx context.Context) error {
 	if !j.begun.waiting() {
 		return nil
 	}
-	return j.writer.commit(ctx, nothing)
+	return j.writer.commit(ctx, j.begun.writeAll)
 }
 
 // query calls row for each row. It has no context: what it reads is little.

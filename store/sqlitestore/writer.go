@@ -42,10 +42,11 @@ type writer struct {
 	closed bool         // guarded by mu
 }
 
-// lazy is what is written with the next transaction: no call waits for it.
+// lazy is what is written with a later transaction: no call waits for it.
 type lazy interface {
 	waiting() bool
-	write(t *tx) error // what is not yet in the transaction
+	write(t *tx) error    // what is due and not yet in the transaction
+	writeAll(t *tx) error // what is not yet in the transaction
 	ended(committed bool)
 }
 
@@ -110,8 +111,8 @@ func (w *writer) wait(ctx context.Context, j *job) error {
 	}
 }
 
-// soon has the writer write what is lazy within groupTime.
-func (w *writer) soon() {
+// later has the writer look for what is due, also if nothing is committed meanwhile.
+func (w *writer) later() {
 	select {
 	case w.wake <- struct{}{}:
 	default:
@@ -120,9 +121,9 @@ func (w *writer) soon() {
 
 func (w *writer) run() {
 	defer close(w.done)
-	timer := time.NewTimer(groupTime)
+	timer := time.NewTimer(begunTime)
 	defer timer.Stop()
-	for {
+	for timed := true; ; {
 		select {
 		case j := <-w.queue:
 			if j.soon {
@@ -131,11 +132,17 @@ func (w *writer) run() {
 				w.group(j)
 			}
 		case <-w.wake:
-			timer.Reset(groupTime)
+			if !timed {
+				timer.Reset(begunTime)
+				timed = true
+			}
 		case <-timer.C:
-			w.flush()
+			w.flush(w.lazy.write)
+			if timed = w.lazy.waiting(); timed {
+				timer.Reset(begunTime)
+			}
 		case <-w.stop:
-			w.flush()
+			w.flush(w.lazy.writeAll)
 			return
 		}
 	}
@@ -143,9 +150,9 @@ func (w *writer) run() {
 
 // flush writes what is lazy, and does not wait for the disk. What fails is tried
 // again with the next transaction.
-func (w *writer) flush() {
+func (w *writer) flush(write func(*tx) error) {
 	if w.lazy.waiting() {
-		_ = w.relaxed(func() error { return nil })
+		_ = w.relaxed(func() error { return write(&w.tx) })
 	}
 }
 
@@ -211,7 +218,7 @@ func (w *writer) next(begun time.Time, n int) *job {
 	return nil
 }
 
-// transaction commits what do does, and what is lazy.
+// transaction commits what do does, and what is due.
 func (w *writer) transaction(do func() error) error {
 	if err := w.begin(); err != nil {
 		return w.file.explain(err)

@@ -12,8 +12,9 @@ import (
 // counter counts transactions.
 type counter struct{ begun, committed atomic.Int64 }
 
-func (*counter) waiting() bool     { return false }
-func (c *counter) write(*tx) error { c.begun.Add(1); return nil }
+func (*counter) waiting() bool      { return false }
+func (c *counter) write(*tx) error  { c.begun.Add(1); return nil }
+func (*counter) writeAll(*tx) error { return nil }
 func (c *counter) ended(ok bool) {
 	if ok {
 		c.committed.Add(1)

@@ -34,6 +34,22 @@ func members(text []byte) object {
 	return o
 }
 
+// memberOf returns the value of the last member of that name in an object, as object.value does, and keeps no others.
+func memberOf(text []byte, name string) (value []byte) {
+	c := jsonwalk.At(text)
+	if c.Peek() != '{' {
+		return nil
+	}
+	for c.Open(); c.Next('}'); {
+		if string(unescaped(c.Key())) == name {
+			value = c.Raw()
+		} else {
+			c.Skip()
+		}
+	}
+	return value
+}
+
 // unescaped returns the text of a JSON string; raw is what stands between its quotes.
 func unescaped(raw []byte) []byte {
 	if bytes.IndexByte(raw, '\\') < 0 {
@@ -57,7 +73,10 @@ func (o object) value(name string) []byte {
 // text returns the string under name. It is not found if it is missing or null. If the value is not a string, problem describes
 // what has to be changed.
 func (o object) text(name string) (value string, found bool, problem string) {
-	raw := o.value(name)
+	return textOf(o.value(name), name)
+}
+
+func textOf(raw []byte, name string) (value string, found bool, problem string) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return "", false, ""
 	}

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/headrace/headrace/internal/jsonwalk"
 )
 
 // Format is the format of a line.
@@ -58,7 +60,7 @@ func (r *Request) Hash() string {
 
 // Model returns the model in the body, or an empty text if there is none.
 func (r *Request) Model() string {
-	model, _, _ := members([]byte(r.Body)).text("model") // it was already parsed once
+	model, _, _ := textOf(memberOf([]byte(r.Body), "model"), "model") // it was already parsed once
 	return model
 }
 
@@ -70,7 +72,7 @@ func parse(text []byte, n int64, f Format) Request {
 	if at := invalidUTF8(text); at >= 0 {
 		return bad(text, n, "the line is not UTF-8 from byte %d on: save the file as UTF-8", at+1)
 	}
-	if text[0] != '{' || !json.Valid(text) {
+	if text[0] != '{' || !jsonwalk.Valid(text) {
 		if problem := notObject(text); problem != "" {
 			return bad(text, n, "not a request: %s", problem)
 		}
@@ -145,7 +147,7 @@ func bodyName(f Format) string {
 	return "body"
 }
 
-func streams(body []byte) bool { return string(members(body).value("stream")) == "true" }
+func streams(body []byte) bool { return string(memberOf(body, "stream")) == "true" }
 
 // bad returns an invalid request, identified by the text of its line.
 func bad(text []byte, n int64, format string, args ...any) Request {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/headrace/headrace/internal/jsonwalk"
 	"github.com/headrace/headrace/node"
 )
 
@@ -28,13 +29,11 @@ func Compact(body []byte) (text string, ok bool) {
 	if !utf8.Valid(body) {
 		body = bytes.ToValidUTF8(body, []byte("\uFFFD"))
 	}
-	var line bytes.Buffer
-	line.Grow(len(body))
-	if err := json.Compact(&line, bytes.TrimPrefix(body, []byte("\uFEFF"))); err != nil || line.Len() == 0 {
+	line := jsonwalk.Compact(bytes.TrimPrefix(body, []byte("\uFEFF")))
+	if len(line) == 0 {
 		return encode(string(body)), false
 	}
-	text = line.String()
-	return text, text[0] == '{' || text[0] == '['
+	return string(line), line[0] == '{' || line[0] == '['
 }
 
 // Codes of failures that are not an HTTP status. The code of an HTTP status is of the form status_400.

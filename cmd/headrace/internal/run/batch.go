@@ -17,6 +17,7 @@ import (
 const (
 	mostWorkers = 2000 // over HTTP/1.1, each has a connection of its own
 	mostEarly   = 200  // requests that are started while an earlier one is retried
+	unwritten   = 256  // results that may wait for the disk while other requests go on
 )
 
 // workers is the number of requests that are worked on at the same time. Without a cap on calls in flight, it is the
@@ -43,6 +44,7 @@ const batchName = "requests"
 func (j *Job) batch(c *caller) *batch {
 	b := node.Map(batchName, c.call).
 		WithParallel(j.workers()).
+		WithWindow(4*j.workers() + unwritten).
 		Within(j.guard).
 		WithRetry(retry.Policy{MaxAttempts: j.MaxAttempts, Except: []error{results.ErrUnsent}}).
 		WithCost(c.cost).
@@ -76,7 +78,7 @@ func (j *Job) stream(ctx context.Context, b *batch, in io.Reader) error {
 			return err
 		}
 		j.outcome.count(&r)
-		if (r.State == node.Done || r.State == node.Resumed) && r.Out.Of != r.In.Hash() {
+		if r.State == node.Resumed && r.Out.Of != r.In.Hash() {
 			j.changed(r.In) // no request is paid for twice, and results are not mixed unnoticed
 		}
 		if j.lines == nil || r.State == node.Pending || j.journal != nil && waits(&r) {

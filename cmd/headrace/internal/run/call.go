@@ -1,11 +1,10 @@
 package run
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -32,6 +31,7 @@ type caller struct {
 	client  *httpclient.Client
 	secrets scrubber // secrets that no output may repeat
 	keeper  replay.Keeper
+	routes  routes
 	reach   reach
 	alike   alike
 	once    func(*requests.Request) string // the Idempotency-Key
@@ -126,8 +126,14 @@ func (c *caller) read(ctx context.Context, resp *http.Response) ([]byte, error) 
 			return kept.Head(), nil
 		}
 	}
-	return io.ReadAll(resp.Body)
+	var body bytes.Buffer
+	body.Grow(int(min(max(resp.ContentLength, 0), mostExpected)) + bytes.MinRead)
+	_, err := body.ReadFrom(resp.Body)
+	return body.Bytes(), err
 }
+
+// mostExpected bounds the memory that is allocated for a body before it arrives, in bytes.
+const mostExpected = 1 << 20
 
 func fail(f *results.RequestError) (results.Answer, error) {
 	return results.Answer{}, &results.RecordedError{RequestError: f}
@@ -138,41 +144,6 @@ func (c *caller) end(why *StopError) (results.Answer, error) {
 	c.why.CompareAndSwap(nil, why)
 	c.stop(c.why.Load())
 	return results.Answer{}, c.why.Load()
-}
-
-// request converts q for net/http.
-func (c *caller) request(ctx context.Context, q *requests.Request) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(guard.CountWire(ctx), http.MethodPost, c.target(q.URL), strings.NewReader(q.Body))
-	if err != nil {
-		return nil, err
-	}
-	req.GetBody = nil // prevents net/http from retrying it by itself, which would bypass the limits
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Idempotency-Key", c.once(q))
-	maps.Copy(req.Header, c.Headers)
-	return req, nil
-}
-
-// target resolves the URL of a line: a path is joined to the base URL, and may repeat the last part of it, such as the
-// "/v1" in files for OpenAI.
-func (c *caller) target(path string) string {
-	if !strings.HasPrefix(path, "/") {
-		return path
-	}
-	u := *c.Base
-	base := strings.TrimRight(u.Path, "/")
-	path, query, _ := strings.Cut(path, "?")
-	if last := base[strings.LastIndexByte(base, '/')+1:]; last != "" && strings.HasPrefix(path, "/"+last+"/") {
-		path = path[len(last)+1:]
-	} else if strings.HasSuffix(base, "/openai") && strings.HasPrefix(path, "/v1/") {
-		path = path[len("/v1"):] // the compatibility path of Gemini and others takes its place
-	}
-	u.Path, u.RawPath = base+path, ""
-	if decoded, err := url.PathUnescape(path); err == nil { // existing escapes are not escaped again
-		u.Path, u.RawPath = base+decoded, strings.TrimRight(c.Base.EscapedPath(), "/")+path
-	}
-	u.RawQuery = strings.Trim(u.RawQuery+"&"+query, "&")
-	return u.String()
 }
 
 // foreign returns why the URL of a line may not be called: the key is meant for one host.
