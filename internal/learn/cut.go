@@ -15,7 +15,7 @@ func (m *Machine) begin(now float64, c Call) {
 // cutFlight answers a cap.
 func (m *Machine) cutFlight(now float64, c Call) {
 	before := m.InFlight()
-	m.levels.Stop(now)
+	m.stopLevels(now)
 	if hovers := m.claim.shared || m.Flight.mode == hovering && !m.claim.alone; hovers && !m.off.Has(HoverRule) {
 		m.Flight.Hover(float64(c.Others))
 	} else {
@@ -34,6 +34,7 @@ func (m *Machine) remember(now, before, after float64) {
 	switch shared := m.Flight.mode == hovering && after > hoverKept*m.levels.high; {
 	case shared:
 		m.levels = Memory{first: levelFirst}
+		m.higher.Explores(now, 2*after)
 	case m.levels.high == 0 && after < memoryFell*before:
 		m.levels.Fell(now, before)
 	default:

@@ -21,6 +21,7 @@ type Machine struct {
 	overload Overload
 	rates    Memory
 	levels   Memory
+	higher   Memory // than a cap that others share, or that random rejections feign
 	under    Under
 	trust    Trust
 	rate     Rate // what the refusal that is judged measures
@@ -68,7 +69,7 @@ func New(c Config) *Machine {
 	}
 	m.Door = newDoor(c.Off)
 	m.calm = Calm{stretch: 1}
-	m.rates.first, m.levels.first = againFirst, levelFirst
+	m.rates.first, m.levels.first, m.higher.first = againFirst, levelFirst, againFirst
 	m.quota.Blind, m.quota.off = c.Blind, c.Off
 	m.Calls.off, m.Tokens.off = c.Off, c.Off
 	m.claim.off = c.Off
@@ -156,9 +157,9 @@ func (m *Machine) tick(now float64, slack bool) {
 
 // retry begins the trials of what held before a fall that are due.
 func (m *Machine) retry(now float64) {
-	if m.levels.Due(now) {
+	if due := m.dueLevel(now); due != nil {
 		before := float64(m.InFlight())
-		m.Flight.Return(m.levels.Begin(m.tally.last.Seq, before))
+		m.Flight.Return(due.Begin(m.tally.last.Seq, before))
 		m.triesCap(now)
 		m.note(Decision{At: now, Kind: Probe, Of: OfFlight, From: before, To: m.Flight.level, Why: WhyBefore})
 	}
@@ -169,10 +170,28 @@ func (m *Machine) retry(now float64) {
 	}
 }
 
+// dueLevel is the memory of calls in flight whose trial is due, if there is one.
+func (m *Machine) dueLevel(now float64) *Memory {
+	switch {
+	case m.levels.trying || m.higher.trying:
+	case m.levels.Due(now):
+		return &m.levels
+	case m.levels.next == 0 && m.Flight.mode == hovering && m.higher.Due(now):
+		return &m.higher
+	}
+	return nil
+}
+
+// stopLevels ends the trials of calls in flight, because something else has changed the bound.
+func (m *Machine) stopLevels(now float64) {
+	m.levels.Stop(now)
+	m.higher.Stop(now)
+}
+
 // retried ends the trials to which the refused call belongs, and reports whether there
 // are any. Such a refusal measures nothing.
 func (m *Machine) retried(now float64, c Call) bool {
-	rates, levels := m.rates.Tries(c), m.levels.Tries(c)
+	rates, levels := m.rates.Tries(c), m.levels.Tries(c) || m.higher.Tries(c)
 	if rates {
 		before := m.Calls.Pace()
 		m.Calls.Set(m.rates.Refused(now), m.cycle())
@@ -180,7 +199,7 @@ func (m *Machine) retried(now float64, c Call) bool {
 	}
 	if levels {
 		before := m.InFlight()
-		m.levels.Refused(now)
+		m.stopLevels(now)
 		alone := m.Flight.Claimed && m.Flight.kept.mode != hovering && m.under.before == (paces{})
 		m.Flight.Back()
 		m.givesCapUp()

@@ -168,7 +168,7 @@ func (m *Machine) Signal(now, left float64) {
 	}
 	m.cut, m.cutBy = now, m.tally.last.Seq
 	before := m.InFlight()
-	m.levels.Stop(now)
+	m.stopLevels(now)
 	m.Flight.Signal(signalled, float64(before))
 	if after := m.InFlight(); after < before {
 		m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(after), Why: WhySignal})

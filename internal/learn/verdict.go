@@ -29,7 +29,7 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 			if share, ok := m.claim.Noise(float64(m.hits)); ok && !m.off.Has(StrayRule) {
 				m.noise.Know(share)
 				m.claim.Forget()
-				m.levels.Stop(now)
+				m.stopLevels(now)
 				m.Flight.Restart(m.claim.level)
 				m.note(Decision{At: now, Kind: Verdict, To: share, Why: WhyNoise})
 				return isNothing
