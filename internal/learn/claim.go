@@ -120,7 +120,7 @@ func (c *Claim) Holds(x Call, mark, trip, hovers float64) bool {
 			return c.again < hoverSoon
 		}
 		c.weighCrowd(x)
-		return c.again < hoverSoon && c.crowds < crowdMost && (c.share < hoverNoise || hovers > max(1, hoverFall*c.level))
+		return c.again < hoverSoon && c.crowds < crowdMost
 	}
 	falls := c.sent < trialSends && backOff*float64(x.Others) < memoryFell*c.level
 	return !c.isRate() && (c.epochs < sameEpochs || !falls && c.epochs <= tooMany*c.sent)

@@ -12,8 +12,8 @@ func (m *Machine) begin(now float64, c Call) {
 	m.dark = 0
 }
 
-// cutFlight answers a cap.
-func (m *Machine) cutFlight(now float64, c Call) {
+// cutFlight answers a cap, which a refusal has named or not.
+func (m *Machine) cutFlight(now float64, c Call, named bool) {
 	before := m.InFlight()
 	m.stopLevels(now)
 	if hovers := m.claim.shared || m.Flight.mode == hovering && !m.claim.alone; hovers && !m.off.Has(HoverRule) {
@@ -21,7 +21,7 @@ func (m *Machine) cutFlight(now float64, c Call) {
 	} else {
 		m.Flight.Cap(float64(c.Others), m.trip)
 	}
-	m.remember(now, float64(before), float64(m.InFlight()))
+	m.remember(now, float64(before), float64(m.InFlight()), named)
 	if m.under.fell {
 		m.levels.Fell(now, m.under.level)
 	}
@@ -30,11 +30,13 @@ func (m *Machine) cutFlight(now float64, c Call) {
 }
 
 // remember notes that a cap has moved. One that others share moves by itself.
-func (m *Machine) remember(now, before, after float64) {
+func (m *Machine) remember(now, before, after float64, named bool) {
 	switch shared := m.Flight.mode == hovering && after > hoverKept*m.levels.high; {
 	case shared:
 		m.levels = Memory{first: levelFirst}
-		m.higher.Explores(now, 2*after)
+		if !named {
+			m.higher.Explores(now, 2*after)
+		}
 	case m.levels.high == 0 && after < memoryFell*before:
 		m.levels.Fell(now, before)
 	default:

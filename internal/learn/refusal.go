@@ -99,7 +99,7 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 	}
 	switch m.verdict(now, c, &r) {
 	case isCap:
-		m.cutFlight(now, c)
+		m.cutFlight(now, c, r.Names == FlightLimit)
 	case isRate:
 		m.cutPace(now, c, &r)
 	case isNothing:
