@@ -12,7 +12,6 @@ type Claim struct {
 	level  float64 // where it was claimed
 	hits   float64 // refusals by then
 	again  float64 // cuts that did not help, less those that did
-	share  float64 // of calls refused, of late
 	lonely float64 // refusals of late with no other call in flight
 	crowd  Crowd
 	crowds float64 // refusals where calls crowd, less some of the others
@@ -48,26 +47,18 @@ const (
 	lonelyMost  = 1.5  // refusals of calls that are alone refute a claim: the second one of late
 	lonelyDecay = 0.02 // refusals of calls that are alone, forgotten with each call
 
-	aliens      = 12     // refusals that are not about our rate: with more, they are after all
-	alienDecay  = 0.1    // refusals that are not about our rate, forgotten with each call
-	claimMemory = 800    // calls that the share refused under a claim is taken of
-	claimYoung  = 100    // calls that this share is taken of at first
-	hoverSoon   = 10     // decreases without effect that refute a claim with a bound that hovers
-	hoverNoise  = 0.0135 // of the calls, rejected although the bound has fallen; beyond: random rejections
-	hoverFall   = 0.5    // of the level of the claim: a bound that hovers below it has fallen
+	aliens     = 12  // refusals that are not about our rate: with more, they are after all
+	alienDecay = 0.1 // refusals that are not about our rate, forgotten with each call
+	hoverSoon  = 10  // decreases without effect that refute a claim with a bound that hovers
 )
 
 // Sent notes a call.
 func (c *Claim) Sent(x Call) {
 	c.sent++
-	c.share -= c.share / c.memory()
 	c.crowd.Sent(x)
 	c.lonely = max(0, c.lonely-lonelyDecay)
 	c.alien = max(0, c.alien-alienDecay)
 }
-
-// memory is over how many calls the share of refusals is taken.
-func (c *Claim) memory() float64 { return min(claimMemory, max(claimYoung, c.sent)) }
 
 // Taken notes that a call was taken that left with so many others in flight.
 func (c *Claim) Taken(others int) { c.levels.Add(others) }
@@ -98,7 +89,7 @@ func (c *Claim) Repeated() bool { return c.same >= sameEpochs }
 // Begin claims a cap at the level of the call x; hits were refused so far.
 func (c *Claim) Begin(x Call, hits float64) {
 	c.sent, c.epochs, c.level, c.hits = 0, 0, float64(x.Others), hits
-	c.again, c.share, c.lonely, c.crowds = 0, 0, 0, 0
+	c.again, c.lonely, c.crowds = 0, 0, 0
 }
 
 // Holds weighs a further refusal of a claimed cap, of the call x; mark is when
@@ -106,7 +97,6 @@ func (c *Claim) Begin(x Call, hits float64) {
 // hovers, 0 if it does not.
 func (c *Claim) Holds(x Call, mark, trip, hovers float64) bool {
 	c.epochs++
-	c.share += 1 / c.memory()
 	if x.At-mark < soonTrips*trip {
 		c.again++
 	} else {
