@@ -14,6 +14,7 @@ type Door struct {
 	full    int     // epochs in a row in which the service as a whole was full
 	probing bool    // one call goes, and all wait for what becomes of it
 	knock   float64 // when it left; 0: not yet
+	asked   bool    // a refusal of this epoch has asked for a time
 	truths  [2]Truth
 	truth   int // which of them judged the last Retry-After
 	off     Rules
@@ -74,13 +75,14 @@ func (d *Door) Hears() float64 { return heardBy * d.trip }
 func (d *Door) Heard(took float64) { d.trip += smoothing * (took - d.trip) }
 
 // Refused notes the first refusal of an epoch, of a call that left at the moment left.
-func (d *Door) Refused(left float64) { d.left, d.knock = left, 0 }
+func (d *Door) Refused(left float64) { d.left, d.knock, d.asked = left, 0, false }
 
 // wait moves the gate back, never forward.
 func (d *Door) wait(until float64) { d.Until = max(d.Until, until) }
 
 // Obey waits for what a refusal asked that did get in the way of a rate.
 func (d *Door) Obey(now, asked, rate, luck float64) {
+	d.asked = true
 	later := luck * min(askedJitter*asked, latest)
 	if d.off.Has(TruthRule) {
 		d.wait(now + asked + later)
@@ -94,9 +96,13 @@ func (d *Door) Obey(now, asked, rate, luck float64) {
 	d.wait(now + d.truths[d.truth].Shut(now, asked, rate, settles*d.trip) + later)
 }
 
-// Echo waits for the time that a further refusal of the same epoch asked for, unless an earlier opening is being tested.
-func (d *Door) Echo(now, asked float64) {
-	if t := &d.truths[d.truth]; !t.Testing {
+// Echo waits for the time that a further refusal of the same epoch asked for, unless an earlier opening is being tested. If it
+// is the first one that asks, it is obeyed as one that begins an epoch.
+func (d *Door) Echo(now, asked, rate, luck float64) {
+	switch t := &d.truths[d.truth]; {
+	case !d.asked:
+		d.Obey(now, asked, rate, luck)
+	case !t.Testing:
 		d.wait(now + asked*t.mul())
 	}
 }
@@ -110,6 +116,7 @@ func (d *Door) Settled() { d.refused = 0 }
 func (d *Door) Still(now, asked float64, hinted bool, reset, rate, luck float64) {
 	d.refused++
 	if hinted {
+		d.asked = true
 		if d.off.Has(TruthRule) {
 			d.wait(now + asked)
 		} else {

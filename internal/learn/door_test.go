@@ -188,3 +188,30 @@ func TestDoorWaits(t *testing.T) {
 		})
 	}
 }
+
+// Of the calls that were out together, the one heard first need not have a Retry-After. The first that
+// has one counts as a closure, so that a wait that is too long is found out.
+func TestAWaitThatOnlyAnEchoAsksForIsTested(t *testing.T) {
+	d := newDoor(0)
+	for now := 0.0; now < 600; now += 100 {
+		d.Refused(now)
+		d.Echo(now, 60, 10, 0)
+		d.Echo(now, 60, 10, 0)
+		if d.truths[1].Testing {
+			assert.InDelta(t, now+30, d.Until, 1)
+			return
+		}
+		assert.InDelta(t, now+60, d.Until, 1)
+		d.Opened(now + 60)
+	}
+	assert.Fail(t, "half of it was never tried")
+}
+
+// A cap bounds no pace, but a wait under it may be too long all the same.
+func TestAWaitUnderACapIsTested(t *testing.T) {
+	r := runMachine(Config{Initial: 20, Max: 100})
+	r.Refused(0.5, r.send(0.1), Refusal{})
+	assert.False(t, r.Calls.On)
+	r.trip = 0.5
+	assert.InDelta(t, float64(r.InFlight())/0.5, r.speed(), 1e-9)
+}

@@ -125,6 +125,14 @@ func (m *Machine) needed() float64 {
 	return 2*m.Calls.Pace()*m.trip + 2
 }
 
+// speed is how many calls can be sent per second, by Little's law where only those in flight are bounded.
+func (m *Machine) speed() float64 {
+	if m.Calls.On {
+		return m.Calls.Rate
+	}
+	return float64(m.InFlight()) / m.trip
+}
+
 // InFlight is how many calls may be in flight.
 func (m *Machine) InFlight() int { return m.Flight.Bound(m.needed()) }
 

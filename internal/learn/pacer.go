@@ -21,6 +21,7 @@ type Pacer struct {
 	burst  float64 // how much more than the rate the provider takes after a pause
 	rested bool    // the demand has paused since the last mark
 	span   float64 // of the window in which the provider counts; 0: none is known
+	fewer  float64 // than turnsDeep that may go at once, because such calls were refused
 
 	Binding bool
 	Agreed  bool // marks agree about the rate
@@ -80,9 +81,18 @@ func eager(rate float64) float64 {
 // more, what the other pace could not use meanwhile is lost.
 func (p *Pacer) deep(unit float64) float64 {
 	if p.Turns {
-		return turnsDeep * unit
+		return (turnsDeep - p.fewer) * unit
 	}
 	return unit
+}
+
+// Crowded learns how much may go at once from the distance in seconds between a refused call and the one before it.
+func (p *Pacer) Crowded(distance float64) {
+	if p.Turns && 2*distance < 1/p.Pace() {
+		p.fewer = min(turnsDeep-1, p.fewer+1)
+	} else {
+		p.fewer = max(0, p.fewer-1)
+	}
 }
 
 // Expect begins with a rate that is known from elsewhere. The provider's bucket

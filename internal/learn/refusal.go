@@ -79,7 +79,7 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 	}
 	if !m.after(c) && !m.off.Has(EpochRule) { // the last cut has answered it
 		if r.hinted() && !m.off.Has(GateRule) {
-			m.Door.Echo(now, r.Asked)
+			m.Door.Echo(now, r.Asked, m.speed(), m.luck.Float64())
 		}
 		return
 	}
@@ -95,7 +95,7 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 	m.spans.Shut(c.At)
 	m.Door.Settled()
 	if r.hinted() && !m.off.Has(GateRule) {
-		m.Door.Obey(now, r.Asked, m.Calls.Rate, m.luck.Float64())
+		m.Door.Obey(now, r.Asked, m.speed(), m.luck.Float64())
 	}
 	switch m.verdict(now, c, &r) {
 	case isCap:
