@@ -96,15 +96,16 @@ func (d *Door) Obey(now, asked, rate, luck float64) {
 	d.wait(now + d.truths[d.truth].Shut(now, asked, rate, settles*d.trip) + later)
 }
 
-// Echo waits for the time that a further refusal of the same epoch asked for, unless an earlier opening is being tested. If it
-// is the first one that asks, it is obeyed as one that begins an epoch.
-func (d *Door) Echo(now, asked, rate, luck float64) {
-	switch t := &d.truths[d.truth]; {
-	case !d.asked:
-		d.Obey(now, asked, rate, luck)
-	case !t.Testing:
+// Echo waits for the time that a further refusal of the same epoch asked for, unless an earlier opening is being tested. It
+// reports whether that is the first one that asks, which is to be obeyed instead.
+func (d *Door) Echo(now, asked float64) (first bool) {
+	if !d.asked {
+		return true
+	}
+	if t := &d.truths[d.truth]; !t.Testing {
 		d.wait(now + asked*t.mul())
 	}
+	return false
 }
 
 // Settled notes that an epoch has begun in which something got through.

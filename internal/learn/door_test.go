@@ -195,8 +195,9 @@ func TestAWaitThatOnlyAnEchoAsksForIsTested(t *testing.T) {
 	d := newDoor(0)
 	for now := 0.0; now < 600; now += 100 {
 		d.Refused(now)
-		d.Echo(now, 60, 10, 0)
-		d.Echo(now, 60, 10, 0)
+		assert.True(t, d.Echo(now, 60))
+		d.Obey(now, 60, 10, 0)
+		assert.False(t, d.Echo(now, 60))
 		if d.truths[1].Testing {
 			assert.InDelta(t, now+30, d.Until, 1)
 			return

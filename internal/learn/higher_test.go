@@ -49,13 +49,14 @@ func TestACapThatIsNamedIsNotTriedAtTwiceItsLevel(t *testing.T) {
 	assert.Equal(t, 10, r.InFlight())
 }
 
-func TestTheFirstSilentRejectionIsACapEvenOfACallAlone(t *testing.T) {
-	r := runMachine(Config{Initial: 4, Max: 100})
-	c := r.send(0.1)
-	c.Others = 0
-	r.Refused(0.2, c, Refusal{})
-	assert.True(t, r.Flight.Claimed, "others may have filled it")
-	assert.False(t, r.Calls.On)
+func TestTheFirstSilentRejectionIsACapIfAnotherCallWasOut(t *testing.T) {
+	for others, claimed := range []bool{false, true, true} {
+		r := runMachine(Config{Initial: 4, Max: 100})
+		c := r.send(0.1)
+		c.Others = others
+		r.Refused(0.2, c, Refusal{})
+		assert.Equal(t, claimed, r.Flight.Claimed, "%d others", others)
+	}
 }
 
 // Six in a thousand calls are rejected at random, without a Retry-After, and nothing else

@@ -78,8 +78,8 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 		return
 	}
 	if !m.after(c) && !m.off.Has(EpochRule) { // the last cut has answered it
-		if r.hinted() && !m.off.Has(GateRule) {
-			m.Door.Echo(now, r.Asked, m.speed(), m.luck.Float64())
+		if r.hinted() && !m.off.Has(GateRule) && m.Door.Echo(now, r.Asked) {
+			m.Door.Obey(now, r.Asked, m.speed(), m.luck.Float64())
 		}
 		return
 	}

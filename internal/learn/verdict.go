@@ -37,7 +37,7 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 		case r.told():
 		case m.claim.Repeated():
 			isACap = true
-		case !m.knows && !m.Calls.On && r.Names == Unnamed && !m.off.Has(CapRule):
+		case !m.knows && !m.Calls.On && c.Others > 0 && r.Names == Unnamed && !m.off.Has(CapRule):
 			isACap = true
 		}
 		if !isACap && !m.Flight.Claimed && m.foreign(c, r) {
