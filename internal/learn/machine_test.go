@@ -526,7 +526,7 @@ func TestANameIsNotBelievedForEver(t *testing.T) {
 		r.Wait(call.At, 100, 5)
 		r.Refused(call.At+0.1, call, Refusal{Names: CallLimit})
 	}
-	for range sameEpochs - 1 {
+	for range enough - 1 {
 		epoch()
 		assert.False(t, r.Flight.Claimed)
 	}

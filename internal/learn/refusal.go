@@ -158,7 +158,7 @@ func (m *Machine) overloaded(now float64, c Call, r *Refusal) {
 }
 
 // signalled is what a hit further in cuts the calls in flight by.
-const signalled = 0.5 // of the calls in flight, after a hit further in
+const signalled = overloadLeast // of the calls in flight, after a hit further in
 
 // Signal says that a call which left at the moment left was refused further in.
 // It cuts the calls in flight, once an epoch.
