@@ -22,6 +22,7 @@ func TestTwiceTheBoundThatHoversIsTried(t *testing.T) {
 	assert.Equal(t, 10, r.InFlight())
 	r.Wait(3, 100, 0)
 	assert.Equal(t, 11, r.InFlight(), "and one more with each answer")
+	assert.Equal(t, 1, r.reasons(WhyMore))
 	for at := 3.1; at < 5.1; at += 0.1 {
 		r.Answered(at+0.05, r.send(at), Answer{InFlight: 50})
 	}
@@ -37,6 +38,7 @@ func TestARejectionEndsTheTrialOfTwiceTheBound(t *testing.T) {
 	r.Refused(5.1, r.send(5), Refusal{})
 	assert.Equal(t, 10, r.InFlight())
 	assert.Equal(t, hovering, r.Flight.mode)
+	assert.Zero(t, r.reasons(WhyBefore)+r.reasons(WhyNotYet), "nothing was higher before")
 	r.Wait(9, 100, 0)
 	assert.Equal(t, 10, r.InFlight(), "the next trial is later")
 	r.Wait(9.2, 100, 0)

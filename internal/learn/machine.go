@@ -169,7 +169,11 @@ func (m *Machine) retry(now float64) {
 		before := float64(m.InFlight())
 		m.Flight.Return(due.Begin(m.tally.last.Seq, before))
 		m.triesCap(now)
-		m.note(Decision{At: now, Kind: Probe, Of: OfFlight, From: before, To: m.Flight.level, Why: WhyBefore})
+		why := WhyBefore
+		if m.higher.trying {
+			why = WhyMore
+		}
+		m.note(Decision{At: now, Kind: Probe, Of: OfFlight, From: before, To: m.Flight.level, Why: why})
 	}
 	if m.Calls.On && !m.capTried(now) && m.rates.Due(now) {
 		before := m.Calls.Pace()
@@ -206,7 +210,10 @@ func (m *Machine) retried(now float64, c Call) bool {
 		m.note(Decision{At: now, Kind: Cut, Of: OfCalls, From: before, To: m.Calls.Pace(), Why: WhyNotYet})
 	}
 	if levels {
-		before := m.InFlight()
+		before, why := m.InFlight(), WhyNotYet
+		if m.higher.trying {
+			why = WhyCap
+		}
 		m.stopLevels(now)
 		alone := m.Flight.Claimed && m.Flight.kept.mode != hovering && m.under.before == (paces{})
 		m.Flight.Back()
@@ -214,7 +221,7 @@ func (m *Machine) retried(now float64, c Call) bool {
 		if n := float64(c.Others); alone && n > m.Flight.level {
 			m.Flight.hold(n) // the trial has shown that the cap is higher
 		}
-		m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(m.InFlight()), Why: WhyNotYet})
+		m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(m.InFlight()), Why: why})
 	}
 	return rates || levels
 }
