@@ -15,6 +15,9 @@ func (m *Machine) Answered(now float64, c Call, a Answer) {
 	m.overload.Taken()
 	m.rates.Taken(now, c)
 	m.levels.Taken(now, c)
+	if m.higher.Taken(now, c) {
+		m.Flight.Climb()
+	}
 	m.trust.Taken()
 	if m.quota.draft.Taken(c) {
 		m.trust.Low(now)

@@ -126,7 +126,7 @@ func TestACapThatFellIsTriedAgainButOneThatOthersShareIsNot(t *testing.T) {
 			r := runMachine(Config{Initial: 20, Max: 100})
 			r.Flight.Claimed = true
 			r.claim.shared = shared
-			r.cutFlight(1, Call{Seq: 1, At: 1, Others: 10})
+			r.cutFlight(1, Call{Seq: 1, At: 1, Others: 10}, false)
 			assert.Equal(t, !shared, r.levels.Due(3))
 		})
 	}

@@ -12,7 +12,6 @@ type Claim struct {
 	level  float64 // where it was claimed
 	hits   float64 // refusals by then
 	again  float64 // cuts that did not help, less those that did
-	share  float64 // of calls refused, of late
 	lonely float64 // refusals of late with no other call in flight
 	crowd  Crowd
 	crowds float64 // refusals where calls crowd, less some of the others
@@ -28,9 +27,7 @@ type Claim struct {
 }
 
 const (
-	evidence    = 30   // calls taken before their levels say anything
 	sameLevel   = 0.05 // of a level: another one no further from it is the same
-	sameEpochs  = 3    // epochs in a row that are refused at one level make a claim, and so many do not refute one
 	aboveShare  = 0.02 // of the calls taken, above the level of a cap, at most
 	atShare     = 0.25 // of the calls taken, at the level of a cap or above, at most
 	sharedTaken = 5    // calls taken before a cap may be shared
@@ -41,33 +38,22 @@ const (
 
 	soonTrips   = 2    // round trips after a cut in which it should have helped
 	soonWeight  = 2    // cuts that did not help, which one that did makes up for
-	soonMost    = 6    // cuts that did not help refute a claim
 	crowdRank   = 0.05 // of the calls of late: if fewer had less room before them, calls crowd
 	crowdDecay  = 0.7  // refusals where calls crowd, which one elsewhere makes up for
-	crowdMost   = 4    // refusals where calls crowd refute a claim
 	lonelyMost  = 1.5  // refusals of calls that are alone refute a claim: the second one of late
 	lonelyDecay = 0.02 // refusals of calls that are alone, forgotten with each call
 
-	aliens      = 12     // refusals that are not about our rate: with more, they are after all
-	alienDecay  = 0.1    // refusals that are not about our rate, forgotten with each call
-	claimMemory = 800    // calls that the share refused under a claim is taken of
-	claimYoung  = 100    // calls that this share is taken of at first
-	hoverSoon   = 10     // decreases without effect that refute a claim with a bound that hovers
-	hoverNoise  = 0.0135 // of the calls, rejected although the bound has fallen; beyond: random rejections
-	hoverFall   = 0.5    // of the level of the claim: a bound that hovers below it has fallen
+	alienDecay = 0.1 // refusals that are not about our rate, forgotten with each call
+	hoverSoon  = 10  // decreases without effect that refute a claim with a bound that hovers
 )
 
 // Sent notes a call.
 func (c *Claim) Sent(x Call) {
 	c.sent++
-	c.share -= c.share / c.memory()
 	c.crowd.Sent(x)
 	c.lonely = max(0, c.lonely-lonelyDecay)
 	c.alien = max(0, c.alien-alienDecay)
 }
-
-// memory is over how many calls the share of refusals is taken.
-func (c *Claim) memory() float64 { return min(claimMemory, max(claimYoung, c.sent)) }
 
 // Taken notes that a call was taken that left with so many others in flight.
 func (c *Claim) Taken(others int) { c.levels.Add(others) }
@@ -76,7 +62,7 @@ func (c *Claim) Taken(others int) { c.levels.Add(others) }
 func (c *Claim) Refused(level int, hinted bool) {
 	n := float64(level)
 	taken, at, above := c.levels.Count(level)
-	like := !hinted && n >= 2 && taken >= evidence && above <= aboveShare*taken && at <= atShare*taken
+	like := !hinted && n >= 2 && taken >= recent && above <= aboveShare*taken && at <= atShare*taken
 	near := math.Abs(n-c.sameAt) <= max(1, sameLevel*c.sameAt)
 	switch {
 	case !like:
@@ -88,17 +74,17 @@ func (c *Claim) Refused(level int, hinted bool) {
 	}
 	c.sameAt = n
 	c.shared = c.part || taken >= sharedTaken && at > sharedShare*taken
-	c.alone = taken >= evidence && at == 0
+	c.alone = taken >= recent && at == 0
 	c.levels = Levels{}
 }
 
 // Repeated reports whether refusals keep coming at one level.
-func (c *Claim) Repeated() bool { return c.same >= sameEpochs }
+func (c *Claim) Repeated() bool { return c.same >= enough }
 
 // Begin claims a cap at the level of the call x; hits were refused so far.
 func (c *Claim) Begin(x Call, hits float64) {
 	c.sent, c.epochs, c.level, c.hits = 0, 0, float64(x.Others), hits
-	c.again, c.share, c.lonely, c.crowds = 0, 0, 0, 0
+	c.again, c.lonely, c.crowds = 0, 0, 0
 }
 
 // Holds weighs a further refusal of a claimed cap, of the call x; mark is when
@@ -106,7 +92,6 @@ func (c *Claim) Begin(x Call, hits float64) {
 // hovers, 0 if it does not.
 func (c *Claim) Holds(x Call, mark, trip, hovers float64) bool {
 	c.epochs++
-	c.share += 1 / c.memory()
 	if x.At-mark < soonTrips*trip {
 		c.again++
 	} else {
@@ -120,10 +105,10 @@ func (c *Claim) Holds(x Call, mark, trip, hovers float64) bool {
 			return c.again < hoverSoon
 		}
 		c.weighCrowd(x)
-		return c.again < hoverSoon && c.crowds < crowdMost && (c.share < hoverNoise || hovers > max(1, hoverFall*c.level))
+		return c.again < hoverSoon && c.crowds < convinced
 	}
 	falls := c.sent < trialSends && backOff*float64(x.Others) < memoryFell*c.level
-	return !c.isRate() && (c.epochs < sameEpochs || !falls && c.epochs <= tooMany*c.sent)
+	return !c.isRate() && (c.epochs < enough || !falls && c.epochs <= tooMany*c.sent)
 }
 
 // wasLonely reports whether calls with no other in flight keep being refused,
@@ -150,7 +135,7 @@ func (c *Claim) weighCrowd(x Call) {
 }
 
 // isRate reports whether what speaks against a cap speaks for a rate.
-func (c *Claim) isRate() bool { return c.again >= soonMost || c.crowds >= crowdMost }
+func (c *Claim) isRate() bool { return c.again >= convinced || c.crowds >= convinced }
 
 // Noise is the share of calls refused under a claim that does not hold, if it
 // is small enough to be noise.
@@ -162,7 +147,7 @@ func (c *Claim) Noise(hits float64) (share float64, ok bool) {
 // Alien records a refusal that is not about our rate. It reports whether these keep coming, so that they are about it after
 // all.
 func (c *Claim) Alien() bool {
-	if c.alien++; c.alien <= aliens {
+	if c.alien++; c.alien <= handful {
 		return false
 	}
 	c.alien = 0

@@ -82,10 +82,10 @@ func TestClaimHolds(t *testing.T) {
 		want   bool
 	}{
 		{"refusals now and then", 200, 10, []float64{9, 9, 9, 9, 9}, true},
-		{"soon after five cuts", 200, 10, []float64{1, 1, 1, 1, 1}, true},
-		{"soon after six: the cuts do not help", 200, 10, []float64{1, 1, 1, 1, 1, 1}, false},
-		{"a cut that helps weighs twice", 200, 10, []float64{1, 1, 1, 1, 1, 9, 1, 1}, true},
-		{"no more than twice", 200, 10, []float64{1, 1, 1, 1, 1, 9, 1, 1, 1}, false},
+		{"soon after three cuts", 200, 10, []float64{1, 1, 1}, true},
+		{"soon after four: the cuts do not help", 200, 10, []float64{1, 1, 1, 1}, false},
+		{"a cut that helps weighs twice", 200, 10, []float64{1, 1, 1, 9, 1, 1}, true},
+		{"no more than twice", 200, 10, []float64{1, 1, 1, 9, 1, 1, 1}, false},
 		{"two round trips are not soon", 200, 10, []float64{2, 2, 2, 2, 2, 2}, true},
 		{"as many as a cap refuses", 60, 10, []float64{9, 9, 9}, true},
 		{"more than a cap refuses", 59, 10, []float64{9, 9, 9}, false},
@@ -178,7 +178,7 @@ func TestNoCapRefusesACallThatIsAlone(t *testing.T) {
 	}
 }
 
-func TestAClaimThatHoversHoldsUntilItIsNoise(t *testing.T) {
+func TestAClaimThatHoversHoldsUntilCutsDoNotHelp(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		refusals int
@@ -186,9 +186,7 @@ func TestAClaimThatHoversHoldsUntilItIsNoise(t *testing.T) {
 		hovers   float64
 		want     bool
 	}{
-		{"few refusals, however low", 2, 9, 2, true},
-		{"many, far below the claim", 3, 9, 5, false},
-		{"many, not so far below", 3, 9, 5.1, true},
+		{"many refusals, far below the claim", 30, 9, 2, true},
 		{"again and again", 9, 1, 8, true},
 		{"too often", 10, 1, 8, false},
 	} {
@@ -200,22 +198,6 @@ func TestAClaimThatHoversHoldsUntilItIsNoise(t *testing.T) {
 			}
 			assert.Equal(t, c.want, holds)
 		})
-	}
-}
-
-// The share is right from the beginning, although it is taken over many calls later.
-func TestTheShareOfRefusalsDoesNotStartSlowly(t *testing.T) {
-	k, x := claimedAtTen(0)
-	for range 20 {
-		for range 50 {
-			x.Seq++
-			x.At++
-			k.Sent(x)
-		}
-		k.Holds(x, x.At-9, 1, 5)
-		if x.Seq >= 100 {
-			assert.InDelta(t, 0.02, k.share, 0.006, "after %d calls", x.Seq)
-		}
 	}
 }
 
@@ -248,7 +230,7 @@ func TestAliensThatKeepComingAreNone(t *testing.T) {
 		name  string
 		calls int // between two of them
 		want  int // which is one too many; 0: none
-	}{{"one after the other", 0, 13}, {"with calls between", 4, 20}, {"now and then", 10, 0}} {
+	}{{"one after the other", 0, 11}, {"with calls between", 4, 16}, {"now and then", 10, 0}} {
 		t.Run(c.name, func(t *testing.T) {
 			var k Claim
 			first := 0

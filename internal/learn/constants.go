@@ -5,6 +5,10 @@ const (
 	remembered   = 15 * minute // seconds for which what held before is tried again, and what was disproved is not
 	againFirst   = 30          // seconds until what held before, or what was disproved, is first tried again; twice as long each time
 	recent       = 30          // calls that a share of late is taken of
+	enough       = 3           // observations that agree: what they show is believed
+	convinced    = 4           // observations against a belief, less those for it: it is given up
+	miscount     = 3           // calls by which a count may be wrong: so few prove nothing
+	several      = 4           // calls that matter: fewer are worth no test, and what is left of fewer means nothing
 	backOff      = 0.9         // of the calls in flight: a cut that is no measurement
 	smoothing    = 0.2         // weight of one observation in what is smoothed, if it has none of its own
 	fading       = 0.98        // of what was learned to be the most, kept from one observation to the next

@@ -12,16 +12,16 @@ func (m *Machine) begin(now float64, c Call) {
 	m.dark = 0
 }
 
-// cutFlight answers a cap.
-func (m *Machine) cutFlight(now float64, c Call) {
+// cutFlight answers a cap, which a refusal has named or not.
+func (m *Machine) cutFlight(now float64, c Call, named bool) {
 	before := m.InFlight()
-	m.levels.Stop(now)
+	m.stopLevels(now)
 	if hovers := m.claim.shared || m.Flight.mode == hovering && !m.claim.alone; hovers && !m.off.Has(HoverRule) {
 		m.Flight.Hover(float64(c.Others))
 	} else {
 		m.Flight.Cap(float64(c.Others), m.trip)
 	}
-	m.remember(now, float64(before), float64(m.InFlight()))
+	m.remember(now, float64(before), float64(m.InFlight()), named)
 	if m.under.fell {
 		m.levels.Fell(now, m.under.level)
 	}
@@ -30,10 +30,13 @@ func (m *Machine) cutFlight(now float64, c Call) {
 }
 
 // remember notes that a cap has moved. One that others share moves by itself.
-func (m *Machine) remember(now, before, after float64) {
+func (m *Machine) remember(now, before, after float64, named bool) {
 	switch shared := m.Flight.mode == hovering && after > hoverKept*m.levels.high; {
 	case shared:
 		m.levels = Memory{first: levelFirst}
+		if !named && !m.Flight.part {
+			m.higher.Explores(now, 2*after)
+		}
 	case m.levels.high == 0 && after < memoryFell*before:
 		m.levels.Fell(now, before)
 	default:
@@ -56,6 +59,9 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	}
 	if m.Calls.On && !m.off.Has(GrowthRule) {
 		m.calm.Marked(measured.Calls, m.Calls.Rate)
+	}
+	if m.Calls.On && c.Seq > 1 {
+		m.Calls.Crowded(m.claim.crowd.room(c.Seq, 1))
 	}
 	m.Calls.Cut(measured.Calls, Cycle(measured.Calls), measured.Few)
 	m.Calls.SetCycle(m.cycle())

@@ -48,7 +48,7 @@ const (
 	WhySignal
 	WhyRose
 	WhyMore
-	WhyKnock
+	WhyProbe
 	WhyBefore
 	WhyNotYet
 	WhyUntrue
@@ -63,12 +63,12 @@ var reasons = [...]string{ //nolint:gochecknoglobals // a table
 	WhyNoise:     "requests per second: refusals come at any pace: taken for noise",
 	WhyForeign:   "a refusal that does not look like those for rate: taken for none of ours",
 	WhyWindow:    "requests per second: what a window lets through from one opening to the next is the rate",
-	WhyStillShut: "nothing has got through since the last refusal: knocks with one call",
+	WhyStillShut: "nothing has got through since the last refusal: probes with one call",
 	WhyOverload:  "the service as a whole is full",
 	WhySignal:    "", // the caller of Signal gives the reason
 	WhyRose:      "more is taken than was measured: the limit has risen",
 	WhyMore:      "tries more than was measured",
-	WhyKnock:     "one call tries whether the provider is open again",
+	WhyProbe:     "one call tries whether the provider is open again",
 	WhyBefore:    "tries what held before the limit fell",
 	WhyNotYet:    "calls at the earlier limit are still rejected",
 	WhyUntrue:    "calls are rejected although the headers show quota left: ignores the headers",

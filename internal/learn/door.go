@@ -13,7 +13,8 @@ type Door struct {
 	foreign int     // refusals in a row that say nothing about our share
 	full    int     // epochs in a row in which the service as a whole was full
 	probing bool    // one call goes, and all wait for what becomes of it
-	knock   float64 // when it left; 0: not yet
+	probed  float64 // when it left; 0: not yet
+	asked   bool    // a refusal of this epoch has asked for a time
 	truths  [2]Truth
 	truth   int // which of them judged the last Retry-After
 	off     Rules
@@ -27,9 +28,9 @@ const (
 	latest          = 0.1    // seconds that jitter adds to a Retry-After at most; it never takes any away
 	jitter          = 0.25   // of a wait that no answer asks for, added at most
 	askedJitter     = 0.1    // of a wait that an answer asks for or an overload needs, added at most
-	firstKnock      = 0.25   // seconds until the first probe without a Retry-After; each later wait is twice as long
-	rarestKnock     = minute // the longest time between two probes, in seconds
-	knockShare      = 0.02   // of the learned rate may be used for probes
+	firstProbe      = 0.25   // seconds until the first probe without a Retry-After; each later wait is twice as long
+	rarestProbe     = minute // the longest time between two probes, in seconds
+	probeShare      = 0.02   // of the learned rate may be used for probes
 	resetDoublings  = 4      // times that the wait for a reset may double, at most
 	firstOverload   = 0.05   // seconds to wait at an overload, twice as long each time
 	longestOverload = 30     // seconds of such a wait, at most
@@ -49,20 +50,20 @@ func (d *Door) tested() bool { return d.probing || d.truths[d.truth].Testing }
 // Probing is how long a call has to wait for what becomes of a probe. found is
 // when the probe left that seems to have got through, 0 if none has.
 func (d *Door) Probing(now float64) (wait, found float64) {
-	if !d.tested() || d.knock == 0 {
+	if !d.tested() || d.probed == 0 {
 		return 0, 0
 	}
-	if heard := d.knock + heardBy*d.trip; now < heard {
+	if heard := d.probed + heardBy*d.trip; now < heard {
 		return heard - now, 0
 	}
-	return 0, d.knock
+	return 0, d.probed
 }
 
 // Sent notes that a call left, and reports whether it is a probe.
 func (d *Door) Sent(now float64) (probe bool) {
-	probe = d.knock == 0 && d.tested()
+	probe = d.probed == 0 && d.tested()
 	if probe {
-		d.knock = now
+		d.probed = now
 	}
 	return probe
 }
@@ -74,13 +75,14 @@ func (d *Door) Hears() float64 { return heardBy * d.trip }
 func (d *Door) Heard(took float64) { d.trip += smoothing * (took - d.trip) }
 
 // Refused notes the first refusal of an epoch, of a call that left at the moment left.
-func (d *Door) Refused(left float64) { d.left, d.knock = left, 0 }
+func (d *Door) Refused(left float64) { d.left, d.probed, d.asked = left, 0, false }
 
 // wait moves the gate back, never forward.
 func (d *Door) wait(until float64) { d.Until = max(d.Until, until) }
 
 // Obey waits for what a refusal asked that did get in the way of a rate.
 func (d *Door) Obey(now, asked, rate, luck float64) {
+	d.asked = true
 	later := luck * min(askedJitter*asked, latest)
 	if d.off.Has(TruthRule) {
 		d.wait(now + asked + later)
@@ -94,11 +96,16 @@ func (d *Door) Obey(now, asked, rate, luck float64) {
 	d.wait(now + d.truths[d.truth].Shut(now, asked, rate, settles*d.trip) + later)
 }
 
-// Echo waits for the time that a further refusal of the same epoch asked for, unless an earlier opening is being tested.
-func (d *Door) Echo(now, asked float64) {
+// Echo waits for the time that a further refusal of the same epoch asked for, unless an earlier opening is being tested. It
+// reports whether that is the first one that asks, which is to be obeyed instead.
+func (d *Door) Echo(now, asked float64) (first bool) {
+	if !d.asked {
+		return true
+	}
 	if t := &d.truths[d.truth]; !t.Testing {
 		d.wait(now + asked*t.mul())
 	}
+	return false
 }
 
 // Settled notes that an epoch has begun in which something got through.
@@ -110,6 +117,7 @@ func (d *Door) Settled() { d.refused = 0 }
 func (d *Door) Still(now, asked float64, hinted bool, reset, rate, luck float64) {
 	d.refused++
 	if hinted {
+		d.asked = true
 		if d.off.Has(TruthRule) {
 			d.wait(now + asked)
 		} else {
@@ -117,12 +125,12 @@ func (d *Door) Still(now, asked float64, hinted bool, reset, rate, luck float64)
 		}
 	}
 	n := float64(d.refused)
-	most := max(1, min(rarestKnock, 1/(knockShare*max(rate, leastRate))))
+	most := max(1, min(rarestProbe, 1/(probeShare*max(rate, leastRate))))
 	switch {
 	case reset > 0 && d.refused > 1: // a window that has not turned yet
-		d.wait(now + min(rarestKnock, reset*math.Pow(2, min(resetDoublings, n-2)*luck)))
+		d.wait(now + min(rarestProbe, reset*math.Pow(2, min(resetDoublings, n-2)*luck)))
 	case !hinted:
-		d.wait(now + min(most, firstKnock*math.Pow(2, n-1))*(1+jitter*luck))
+		d.wait(now + min(most, firstProbe*math.Pow(2, n-1))*(1+jitter*luck))
 	case d.refused > 2: // the Retry-After keeps being too short, or rejections count and others probe as well
 		d.wait(now + asked + luck*min(most, 0.5*math.Pow(2, n-2)))
 	}
@@ -149,7 +157,7 @@ func (d *Door) Overloaded(now, asked, share, luck float64, again bool) {
 		asked = min(longestOverload, max(0.5*share, firstOverload*math.Pow(2, float64(max(0, d.full-1)))))
 	}
 	d.probing = d.probing || d.full > 2
-	d.knock = 0
+	d.probed = 0
 	d.wait(now + asked*(1+askedJitter*luck))
 }
 
@@ -161,7 +169,7 @@ func (d *Door) Pause(now, rate float64) {
 // Opened notes that a call which left at the moment left was not refused.
 func (d *Door) Opened(left float64) {
 	d.truths[d.truth].Opened(left)
-	d.probing, d.refused, d.foreign, d.full, d.knock = false, 0, 0, 0, 0
+	d.probing, d.refused, d.foreign, d.full, d.probed = false, 0, 0, 0, 0
 }
 
 // Opens reports whether a success of a call that left at the moment left proves the provider open: the call left after the one

@@ -33,11 +33,11 @@ func TestDoorObeys(t *testing.T) {
 
 func TestDoorWeighsShortAndLongWaitsApart(t *testing.T) {
 	for name, c := range map[string]struct{ lie, asked, want float64 }{
-		"long ones lie":          {10, 10, 1.5 * 1.03 * 10},
+		"long ones lie":          {10, 10, 1.5 / margin * 10},
 		"short ones do not":      {10, 1.5, 1.5},
-		"short ones lie":         {1, 1, 1.5 * 1.03},
+		"short ones lie":         {1, 1, 1.5 / margin},
 		"long ones do not":       {1, 1.6, 1.6},
-		"the bound is inclusive": {1.5, 1, 1.5 * 1.03},
+		"the bound is inclusive": {1.5, 1, 1.5 / margin},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDoor(0)
@@ -187,4 +187,32 @@ func TestDoorWaits(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Of the calls that were out together, the one heard first need not have a Retry-After. The first that
+// has one counts as a closure, so that a wait that is too long is found out.
+func TestAWaitThatOnlyAnEchoAsksForIsTested(t *testing.T) {
+	d := newDoor(0)
+	for now := 0.0; now < 600; now += 100 {
+		d.Refused(now)
+		assert.True(t, d.Echo(now, 60))
+		d.Obey(now, 60, 10, 0)
+		assert.False(t, d.Echo(now, 60))
+		if d.truths[1].Testing {
+			assert.InDelta(t, now+30, d.Until, 1)
+			return
+		}
+		assert.InDelta(t, now+60, d.Until, 1)
+		d.Opened(now + 60)
+	}
+	assert.Fail(t, "half of it was never tried")
+}
+
+// A cap bounds no pace, but a wait under it may be too long all the same.
+func TestAWaitUnderACapIsTested(t *testing.T) {
+	r := runMachine(Config{Initial: 20, Max: 100})
+	r.Refused(0.5, r.send(0.1), Refusal{})
+	assert.False(t, r.Calls.On)
+	r.trip = 0.5
+	assert.InDelta(t, float64(r.InFlight())/0.5, r.speed(), 1e-9)
 }

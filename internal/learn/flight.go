@@ -212,6 +212,11 @@ func (f *Flight) Back() {
 	f.mode, f.bound, f.level, f.active = f.kept.mode, f.kept.bound, f.kept.level, 0
 }
 
+// Climb goes on to raise a bound that hovered, because more than that holds.
+func (f *Flight) Climb() {
+	f.mode = climbing
+}
+
 // Wait is how long until the bound is above n by itself.
 func (f *Flight) Wait(n int, needed float64) float64 {
 	if f.mode != steady || !f.Binding || float64(n+1) > f.Max {

@@ -21,6 +21,7 @@ type Machine struct {
 	overload Overload
 	rates    Memory
 	levels   Memory
+	higher   Memory // than a cap that others share, or that random rejections feign
 	under    Under
 	trust    Trust
 	rate     Rate // what the refusal that is judged measures
@@ -68,7 +69,7 @@ func New(c Config) *Machine {
 	}
 	m.Door = newDoor(c.Off)
 	m.calm = Calm{stretch: 1}
-	m.rates.first, m.levels.first = againFirst, levelFirst
+	m.rates.first, m.levels.first, m.higher.first = againFirst, levelFirst, levelFirst
 	m.quota.Blind, m.quota.off = c.Blind, c.Off
 	m.Calls.off, m.Tokens.off = c.Off, c.Off
 	m.claim.off = c.Off
@@ -124,6 +125,14 @@ func (m *Machine) needed() float64 {
 	return 2*m.Calls.Pace()*m.trip + 2
 }
 
+// speed is how many calls can be sent per second, by Little's law where only those in flight are bounded.
+func (m *Machine) speed() float64 {
+	if m.Calls.On {
+		return m.Calls.Rate
+	}
+	return float64(m.InFlight()) / m.trip
+}
+
 // InFlight is how many calls may be in flight.
 func (m *Machine) InFlight() int { return m.Flight.Bound(m.needed()) }
 
@@ -156,11 +165,15 @@ func (m *Machine) tick(now float64, slack bool) {
 
 // retry begins the trials of what held before a fall that are due.
 func (m *Machine) retry(now float64) {
-	if m.levels.Due(now) {
+	if due := m.dueLevel(now); due != nil {
 		before := float64(m.InFlight())
-		m.Flight.Return(m.levels.Begin(m.tally.last.Seq, before))
+		m.Flight.Return(due.Begin(m.tally.last.Seq, before))
 		m.triesCap(now)
-		m.note(Decision{At: now, Kind: Probe, Of: OfFlight, From: before, To: m.Flight.level, Why: WhyBefore})
+		why := WhyBefore
+		if m.higher.trying {
+			why = WhyMore
+		}
+		m.note(Decision{At: now, Kind: Probe, Of: OfFlight, From: before, To: m.Flight.level, Why: why})
 	}
 	if m.Calls.On && !m.capTried(now) && m.rates.Due(now) {
 		before := m.Calls.Pace()
@@ -169,25 +182,46 @@ func (m *Machine) retry(now float64) {
 	}
 }
 
+// dueLevel is the memory of calls in flight whose trial is due, if there is one.
+func (m *Machine) dueLevel(now float64) *Memory {
+	switch {
+	case m.levels.trying || m.higher.trying:
+	case m.levels.Due(now):
+		return &m.levels
+	case m.levels.next == 0 && m.Flight.mode == hovering && m.higher.Due(now):
+		return &m.higher
+	}
+	return nil
+}
+
+// stopLevels ends the trials of calls in flight, because something else has changed the bound.
+func (m *Machine) stopLevels(now float64) {
+	m.levels.Stop(now)
+	m.higher.Stop(now)
+}
+
 // retried ends the trials to which the refused call belongs, and reports whether there
 // are any. Such a refusal measures nothing.
 func (m *Machine) retried(now float64, c Call) bool {
-	rates, levels := m.rates.Tries(c), m.levels.Tries(c)
+	rates, levels := m.rates.Tries(c), m.levels.Tries(c) || m.higher.Tries(c)
 	if rates {
 		before := m.Calls.Pace()
 		m.Calls.Set(m.rates.Refused(now), m.cycle())
 		m.note(Decision{At: now, Kind: Cut, Of: OfCalls, From: before, To: m.Calls.Pace(), Why: WhyNotYet})
 	}
 	if levels {
-		before := m.InFlight()
-		m.levels.Refused(now)
+		before, why := m.InFlight(), WhyNotYet
+		if m.higher.trying {
+			why = WhyCap
+		}
+		m.stopLevels(now)
 		alone := m.Flight.Claimed && m.Flight.kept.mode != hovering && m.under.before == (paces{})
 		m.Flight.Back()
 		m.givesCapUp()
 		if n := float64(c.Others); alone && n > m.Flight.level {
 			m.Flight.hold(n) // the trial has shown that the cap is higher
 		}
-		m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(m.InFlight()), Why: WhyNotYet})
+		m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(m.InFlight()), Why: why})
 	}
 	return rates || levels
 }
@@ -278,7 +312,7 @@ func (m *Machine) Slack(now float64) {
 // Sent says that a call has left.
 func (m *Machine) Sent(c Call) {
 	if m.Door.Sent(c.At) {
-		m.note(Decision{At: c.At, Kind: Probe, Of: OfFlight, From: 0, To: 1, Wait: m.Door.Hears(), Why: WhyKnock})
+		m.note(Decision{At: c.At, Kind: Probe, Of: OfFlight, From: 0, To: 1, Wait: m.Door.Hears(), Why: WhyProbe})
 	}
 	if m.resumed.At == 0 && c.At > m.cut {
 		m.resumed = Point{At: c.At, Calls: m.tally.calls}

@@ -212,7 +212,7 @@ func TestTheGateIsForEverybody(t *testing.T) {
 	}
 }
 
-func TestStillShutKnocksWithOneProbe(t *testing.T) {
+func TestStillShutProbesWithOneCall(t *testing.T) {
 	r := cutOnce(Config{}, Refusal{Asked: 1})
 	rate := r.Calls.Rate
 	for _, at := range []float64{5, 20} {
@@ -526,7 +526,7 @@ func TestANameIsNotBelievedForEver(t *testing.T) {
 		r.Wait(call.At, 100, 5)
 		r.Refused(call.At+0.1, call, Refusal{Names: CallLimit})
 	}
-	for range sameEpochs - 1 {
+	for range enough - 1 {
 		epoch()
 		assert.False(t, r.Flight.Claimed)
 	}
@@ -660,7 +660,7 @@ func TestARefusalMayBeHeardBeforeTheAnswerThatOpensTheDoor(t *testing.T) {
 }
 
 // A rejected probe is not the call that ended the pause.
-func TestARefusedKnockEndsNoClosure(t *testing.T) {
+func TestARefusedProbeEndsNoClosure(t *testing.T) {
 	r := cutOnce(Config{}, Refusal{Asked: 28})
 	r.Wait(31, 100, 0)
 	r.Refused(31.1, r.send(31), Refusal{Asked: 31}) // still shut

@@ -45,6 +45,14 @@ func (m *Memory) Fell(now, high float64) {
 	}
 }
 
+// Explores has more than ever held tried, and begins the pauses between trials anew if there are none.
+func (m *Memory) Explores(now, high float64) {
+	if m.next == 0 || now >= m.until {
+		m.fell(now)
+	}
+	m.high = high
+}
+
 func (m *Memory) fell(now float64) {
 	if now-m.held > m.pause {
 		m.pause = 0
@@ -73,13 +81,15 @@ func (m *Memory) Begin(newest int64, low float64) (high float64) {
 func (m *Memory) Tries(c Call) bool { return m.trying && c.Seq > m.before && c.At < m.until }
 
 // Taken notes that a call was taken. A trial succeeds with trialTaken of its calls.
-func (m *Memory) Taken(now float64, c Call) {
+func (m *Memory) Taken(now float64, c Call) (holds bool) {
 	if !m.Tries(c) {
-		return
+		return false
 	}
 	if m.taken++; m.taken == trialTaken {
 		m.trying, m.next, m.held = false, 0, now
+		return true
 	}
+	return false
 }
 
 // Stop ends a trial because something else has changed the bound.

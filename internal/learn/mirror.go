@@ -36,11 +36,9 @@ const (
 	resolution = 0.999 // of Remaining, which is rounded down
 	coarse     = 0.5   // of Limit, which is rounded to a whole number
 	resetError = 0.05  // seconds by which a reset may be wrong
-	measurable = 3     // calls missing from a bucket, at least, for its reset to tell the rate
 	ownLeast   = 0.1   // of what comes in, that is ours at least, whatever others take
 	spare      = 2     // calls' worth that are left for other callers
 	fillsBy    = 4     // times as long as an empty bucket takes: others take from it, too
-	several    = 4     // calls that a bucket or window holds, at least, for what is left of it to mean something
 	quick      = 0.3   // seconds: what a bucket that fills so fast holds is gone before it can be used; families 14
 )
 
@@ -89,7 +87,7 @@ func (m *Mirror) learnRefill(t *Told, taken float64) {
 		if t.Reset > 0 && missing > 0 {
 			m.refill = min(m.refill, missing/t.Reset)
 		}
-	case t.Reset <= 0 || missing < measurable*max(1, taken):
+	case t.Reset <= 0 || missing < miscount*max(1, taken):
 		if m.refill == 0 {
 			m.refill = t.Limit / minute
 		}
@@ -189,18 +187,17 @@ type Turn struct {
 }
 
 const (
-	enoughVotes  = 3               // observations for a window, more than against one
-	mostVotes    = 2 * enoughVotes // of these, at most
-	turnClose    = 0.5             // seconds between observations: too soon to compare
-	turnApart    = 30              // seconds between observations: too long to compare
-	turnStands   = 0.1             // of the time between, by which the reset may move and stand still
-	turnJumps    = 5               // times the time between: a reset that moves by more has turned
-	turnDelay    = 0.01            // seconds after a turn before calls go; twelve: a minute of the clock
-	shortestTurn = 0.1             // seconds; by definition: the least length of a window
+	mostVotes    = 2 * enough // of these, at most
+	turnClose    = 0.5        // seconds between observations: too soon to compare
+	turnApart    = 30         // seconds between observations: too long to compare
+	turnStands   = 0.1        // of the time between, by which the reset may move and stand still
+	turnJumps    = 5          // times the time between: a reset that moves by more has turned
+	turnDelay    = 0.01       // seconds after a turn before calls go; twelve: a minute of the clock
+	shortestTurn = 0.1        // seconds; by definition: the least length of a window
 )
 
 // Windowed reports whether it is a window.
-func (t *Turn) Windowed() bool { return t.votes >= enoughVotes }
+func (t *Turn) Windowed() bool { return t.votes >= enough }
 
 // Observe takes in that at a moment the reset was so many seconds away.
 func (t *Turn) Observe(at, reset float64) {

@@ -214,7 +214,7 @@ func TestAWindowHasRoom(t *testing.T) {
 		limit, left float64 // 30 of 60 seconds before it turns
 		want        bool
 	}{{100, 50, true}, {100, 49, false}, {3, 3, false}, {4, 4, true}} {
-		m := Mirror{Known: true, limit: c.limit, left: c.left, turn: Turn{At: 60, span: 60, votes: enoughVotes}}
+		m := Mirror{Known: true, limit: c.limit, left: c.left, turn: Turn{At: 60, span: 60, votes: enough}}
 		_, plentiful := m.Wait(30, 1, 0, 1)
 		assert.Equal(t, c.want, plentiful, "%v of %v", c.left, c.limit)
 	}

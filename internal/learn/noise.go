@@ -32,14 +32,10 @@ const (
 	memory          = 500    // calls that the share of random rejections is taken of
 	noiseApart      = 12     // calls between two unexplained refusals, at least, on average
 	noiseGone       = 200    // calls without an unexplained refusal, after which those before it count no more
-	noiseFall       = 0.9    // of the rate before: what the pace has fallen to meanwhile
-	leakBucket      = 4      // unexplained refusals of late: with a share, it is exceeded; without, they are random
 	leakShare       = 2.5    // times the share: the refusals that are forgotten with each call
 	leakLeast       = 0.01   // refusals forgotten with each call, besides; beyond: 2 and 5 % random rejections
-	exceededMost    = 4      // times that the share is exceeded, and it is forgotten
 	exceededDecay   = 0.0025 // times that the share was exceeded, forgotten with each call; beyond: random rejections
 	needMore        = 1.5    // times as many refusals as before are needed for a share after that
-	needMost        = 16     // refusals that are needed for a share, at most
 )
 
 // Know says that so large a share of calls is refused for nothing.
@@ -75,8 +71,8 @@ func (n *Noise) Refused(measured, believed, pace float64) Opinion {
 	}
 	n.unexplained++
 	n.last = n.sent
-	need := max(n.need, leakBucket)
-	if n.unexplained >= need && n.sent >= noiseApart*(n.unexplained-1) && pace < noiseFall*n.before {
+	need := max(n.need, convinced)
+	if n.unexplained >= need && n.sent >= noiseApart*(n.unexplained-1) && pace < memoryHolds*n.before {
 		n.Share, n.leak = min(noisy, n.unexplained/n.sent), 0
 		n.unexplained = 0
 		return Restore
@@ -99,13 +95,13 @@ func (n *Noise) expected(share, weight float64) Opinion {
 		return Believe
 	}
 	n.Share = min(noisy, n.Share+share/memory)
-	if n.leak += weight; n.leak < leakBucket {
+	if n.leak += weight; n.leak < convinced {
 		return Ignore
 	}
 	n.leak, n.unexplained = 0, 0
-	if n.exceeded++; n.exceeded >= exceededMost {
+	if n.exceeded++; n.exceeded >= convinced {
 		n.Share, n.exceeded = 0, 0
-		n.need = min(needMost, max(n.need, leakBucket)*needMore)
+		n.need = min(recent, max(n.need, convinced)*needMore)
 	}
 	return Believe
 }

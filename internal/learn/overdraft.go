@@ -24,7 +24,6 @@ type Overdraft struct {
 const (
 	draftFirst = 50   // calls held back before a try
 	draftAgain = 10   // calls held back before a try, if the last one found the headers too low
-	draftLeast = 4    // calls more than there is room for that are proof
 	draftShare = 0.1  // of what the bucket or window holds: so many more are proof, too
 	draftPace  = 2    // times what comes in: the pace of a try
 	draftEnd   = 0.2  // of a window: a try that is rejected costs no more
@@ -61,13 +60,13 @@ func (o *Overdraft) due(now float64, m *Mirror) bool {
 func (o *Overdraft) begin(now float64, m *Mirror, own float64, newest int64) {
 	o.trying, o.before, o.began, o.held, o.taken = true, newest, now, 0, 0
 	if m.turn.Windowed() {
-		o.proof = max(0, m.left-(own-m.made)) + max(draftLeast, draftShare*m.limit)
+		o.proof = max(0, m.left-(own-m.made)) + max(several, draftShare*m.limit)
 		o.ends, o.refill = m.turn.At, 0
 		o.pace = draftHaste * o.proof / max(m.turn.At-now, resetError)
 		return
 	}
 	left := m.left + m.refill*(now-m.at) - own
-	o.proof = max(0, left) + max(draftLeast, draftShare*m.full)
+	o.proof = max(0, left) + max(several, draftShare*m.full)
 	o.refill, o.pace = m.refill, draftPace*m.refill
 	o.ends = now + min(draftMost, max(draftLasts, draftPace*o.proof/m.refill))
 }

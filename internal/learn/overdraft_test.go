@@ -139,7 +139,7 @@ func TestWhenATryIsDue(t *testing.T) {
 	shared := bucket
 	shared.others.Rate = 1
 	window := bucket
-	window.turn = Turn{At: 100 + 0.3*60, span: 60, votes: enoughVotes}
+	window.turn = Turn{At: 100 + 0.3*60, span: 60, votes: enough}
 	ending := window
 	ending.turn.At = 100 + 0.1*60
 	for _, c := range []struct {
@@ -165,7 +165,7 @@ func TestWhenATryIsDue(t *testing.T) {
 }
 
 func TestATryInAWindowTakesMoreThanIsLeftBeforeItTurns(t *testing.T) {
-	m := Mirror{Known: true, left: 5, limit: 100, turn: Turn{At: 103, span: 60, votes: enoughVotes}}
+	m := Mirror{Known: true, left: 5, limit: 100, turn: Turn{At: 103, span: 60, votes: enough}}
 	o := Overdraft{held: draftFirst}
 	wait, begins := o.Wait(100, 2, &m, 1, Call{Seq: 7, At: 100})
 	assert.True(t, begins)

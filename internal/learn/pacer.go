@@ -21,6 +21,7 @@ type Pacer struct {
 	burst  float64 // how much more than the rate the provider takes after a pause
 	rested bool    // the demand has paused since the last mark
 	span   float64 // of the window in which the provider counts; 0: none is known
+	fewer  float64 // than turnsDeep that may go at once, because such calls were refused
 
 	Binding bool
 	Agreed  bool // marks agree about the rate
@@ -30,24 +31,23 @@ type Pacer struct {
 }
 
 const (
-	margin      = 0.97 // of the measured rate: the pace just after a mark
-	flat        = 0.15 // of a cycle, in which the pace is at most the rate; twelve
-	climb       = 0.4  // of a cycle, in which the pace then grows by climbBy
-	climbBy     = 0.03 // of the rate; twelve: what a steady limit loses, and how soon it is probed
-	windowed    = 0.2  // of the rate: the most growth, where calls are counted in windows
-	grownFar    = 1.4  // times the rate: the bucket may have run over; cold start
-	deepest     = 0.7  // of the pace: the most that a mark with few calls cuts to
-	riseProof   = 0.05 // of a cycle's calls above the model: the limit must have risen
-	riseSure    = 0.03 // of a cycle's calls above the model, of a rate that marks agree about
-	riseSpans   = 3    // windows: the cycle of such a proof is no shorter
-	aboveModel  = 3    // calls above the model that prove nothing
-	fastGrow    = 0.2  // per second: exponential growth after a proof
-	firstGrow   = 0.25 // per second: the same until the second mark
-	leastBucket = 10   // calls that the provider's bucket is taken to hold, at least
-	ownBurst    = 0.02 // seconds of the pace, that go at once after a late timer
-	turnsDeep   = 4    // calls, and calls' tokens, that may go at once where both are paced; families 06
-	uneven      = 0.9  // of the pace: the most that a mark cuts to where calls take different amounts of tokens; families 06
-	leastRate   = 1e-3 // units per second; by definition: a rate that is never 0
+	margin      = 0.97       // of the measured rate: the pace just after a mark
+	flat        = 0.15       // of a cycle, in which the pace is at most the rate; twelve
+	climb       = 0.4        // of a cycle, in which the pace then grows by climbBy
+	climbBy     = 1 - margin // of the rate: as far above it as the pace begins below it
+	windowed    = 0.2        // of the rate: the most growth, where calls are counted in windows
+	grownFar    = 1.4        // times the rate: the bucket may have run over; cold start
+	deepest     = 0.7        // of the pace: the most that a mark with few calls cuts to
+	riseProof   = 0.05       // of a cycle's calls above the model: the limit must have risen
+	riseSure    = 0.03       // of a cycle's calls above the model, of a rate that marks agree about
+	riseSpans   = 3          // windows: the cycle of such a proof is no shorter
+	fastGrow    = 0.2        // per second: exponential growth after a proof
+	firstGrow   = 0.25       // per second: the same until the second mark
+	leastBucket = 10         // calls that the provider's bucket is taken to hold, at least
+	ownBurst    = 0.02       // seconds of the pace, that go at once after a late timer
+	turnsDeep   = 4          // calls, and calls' tokens, that may go at once where both are paced; families 06
+	uneven      = 0.9        // of the pace: the most that a mark cuts to where calls take different amounts of tokens; families 06
+	leastRate   = 1e-3       // units per second; by definition: a rate that is never 0
 
 	cycleOne      = 63             // seconds that a cycle takes at one unit per second; twelve
 	cycleShortest = 20             // seconds, of a fast rate
@@ -80,9 +80,18 @@ func eager(rate float64) float64 {
 // more, what the other pace could not use meanwhile is lost.
 func (p *Pacer) deep(unit float64) float64 {
 	if p.Turns {
-		return turnsDeep * unit
+		return (turnsDeep - p.fewer) * unit
 	}
 	return unit
+}
+
+// Crowded learns how much may go at once from the distance in seconds between a refused call and the one before it.
+func (p *Pacer) Crowded(distance float64) {
+	if p.Turns && 2*distance < 1/p.Pace() {
+		p.fewer = min(turnsDeep-1, p.fewer+1)
+	} else {
+		p.fewer = max(0, p.fewer-1)
+	}
 }
 
 // Expect begins with a rate that is known from elsewhere. The provider's bucket
@@ -147,7 +156,7 @@ func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
 		p.fast = min(mostRate, p.fast*math.Exp(firstGrow*dt))
 	case p.fast > 0:
 		p.fast = min(mostRate, p.fast*math.Exp(fastGrow*dt))
-	case !p.off.Has(GrowthRule) && p.model < -(aboveModel*unit+p.proof()*p.Rate*max(p.cycle, riseSpans*p.span)):
+	case !p.off.Has(GrowthRule) && p.model < -(miscount*unit+p.proof()*p.Rate*max(p.cycle, riseSpans*p.span)):
 		p.fast = pace
 	}
 }
@@ -203,7 +212,7 @@ func (p *Pacer) Cut(measured, cycle float64, few bool) {
 		case p.Turns: // what calls have reserved says little about what was left
 			measured = max(measured, uneven*old)
 		}
-		if p.rested && p.model < -aboveModel {
+		if p.rested && p.model < -miscount {
 			p.burst -= p.model
 		}
 		p.burst *= fading

@@ -107,7 +107,7 @@ func TestAShareOfACapStandsWhereOthersCrowd(t *testing.T) {
 	m := New(Config{Initial: 4, Max: 50, Share: 0.25})
 	c := &m.claim
 	c.Begin(Call{Others: 20}, 0)
-	c.crowds, c.share = crowdMost, 0.1
+	c.crowds = convinced
 	assert.True(t, c.Holds(Call{At: 100, Others: 5}, 50, 1, 5), "others crowd, and the cap was measured when there were fewer of them")
 	c.again = hoverSoon
 	assert.False(t, c.Holds(Call{At: 100.1, Others: 5}, 100, 1, 5), "the cuts do not help")
@@ -182,7 +182,7 @@ func TestTheMirrorKeepsToItsPart(t *testing.T) {
 	assert.Positive(t, wait)
 
 	m = Mirror{Known: true, limit: 600, left: 300}
-	m.turn = Turn{At: 30, votes: enoughVotes, span: 60}
+	m.turn = Turn{At: 30, votes: enough, span: 60}
 	whole, _ := m.windowWait(0, 1, 0)
 	m.part.share = 0.25
 	part, _ := m.windowWait(0, 1, 0)
@@ -269,7 +269,7 @@ func TestTheWaitForAPartHasABound(t *testing.T) {
 
 // The headers alone decide what a part is: there is neither a pace beside them nor a reason to speed it up.
 func TestAPartIsAllThatHoldsBack(t *testing.T) {
-	for name, turn := range map[string]Turn{"bucket": {}, "window": {At: 60, span: 60, votes: enoughVotes}} {
+	for name, turn := range map[string]Turn{"bucket": {}, "window": {At: 60, span: 60, votes: enough}} {
 		m := New(Config{Initial: 4, Max: 50, Share: 0.25})
 		m.Calls.Expect(0.1, 60, false)
 		m.quota.Calls = Mirror{Known: true, limit: 10, full: 10, left: 10, refill: 10, turn: turn, part: Part{share: 0.25, begun: true, rate: 10, level: 2}}

@@ -138,9 +138,9 @@ func TestWhereHeadersDecideAlone(t *testing.T) {
 		want  quotaWait
 	}{
 		{"of a bucket that is half full", 0, 0, quotaWait{}},
-		{"of a window", 0, enoughVotes, quotaWait{tokens: true}},
+		{"of a window", 0, enough, quotaWait{tokens: true}},
 		{"of a part", 0.25, 0, quotaWait{calls: true, tokens: true}},
-		{"of a part of a window", 0.25, enoughVotes, quotaWait{calls: true, tokens: true}},
+		{"of a part of a window", 0.25, enough, quotaWait{calls: true, tokens: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			q := &quotaRun{}

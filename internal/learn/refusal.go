@@ -78,8 +78,8 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 		return
 	}
 	if !m.after(c) && !m.off.Has(EpochRule) { // the last cut has answered it
-		if r.hinted() && !m.off.Has(GateRule) {
-			m.Door.Echo(now, r.Asked)
+		if r.hinted() && !m.off.Has(GateRule) && m.Door.Echo(now, r.Asked) {
+			m.Door.Obey(now, r.Asked, m.speed(), m.luck.Float64())
 		}
 		return
 	}
@@ -95,11 +95,11 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 	m.spans.Shut(c.At)
 	m.Door.Settled()
 	if r.hinted() && !m.off.Has(GateRule) {
-		m.Door.Obey(now, r.Asked, m.Calls.Rate, m.luck.Float64())
+		m.Door.Obey(now, r.Asked, m.speed(), m.luck.Float64())
 	}
 	switch m.verdict(now, c, &r) {
 	case isCap:
-		m.cutFlight(now, c)
+		m.cutFlight(now, c, r.Names == FlightLimit)
 	case isRate:
 		m.cutPace(now, c, &r)
 	case isNothing:
@@ -158,7 +158,7 @@ func (m *Machine) overloaded(now float64, c Call, r *Refusal) {
 }
 
 // signalled is what a hit further in cuts the calls in flight by.
-const signalled = 0.5 // of the calls in flight, after a hit further in
+const signalled = overloadLeast // of the calls in flight, after a hit further in
 
 // Signal says that a call which left at the moment left was refused further in.
 // It cuts the calls in flight, once an epoch.
@@ -168,7 +168,7 @@ func (m *Machine) Signal(now, left float64) {
 	}
 	m.cut, m.cutBy = now, m.tally.last.Seq
 	before := m.InFlight()
-	m.levels.Stop(now)
+	m.stopLevels(now)
 	m.Flight.Signal(signalled, float64(before))
 	if after := m.InFlight(); after < before {
 		m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(after), Why: WhySignal})

@@ -28,7 +28,7 @@ func TestACapThatIsFoundEndsATrial(t *testing.T) {
 	r := runMachine(Config{Initial: 20, Max: 100})
 	r.levels.Fell(0, 40)
 	r.levels.Begin(5, 10)
-	r.cutFlight(3, Call{Seq: 4, At: 1, Others: 10})
+	r.cutFlight(3, Call{Seq: 4, At: 1, Others: 10}, false)
 	assert.False(t, r.levels.trying)
 }
 
@@ -66,7 +66,7 @@ func TestARefusalWithMetersIsNoneWithoutALabel(t *testing.T) {
 	r := runMachine(Config{})
 	r.labels = 1
 	none := Refusal{Calls: Told{Known: true, Limit: 10}}
-	for range 2 * aliens {
+	for range 2 * handful {
 		assert.True(t, r.foreign(Call{}, &none))
 	}
 }
@@ -165,7 +165,7 @@ func TestRulesThatAreLeftOut(t *testing.T) {
 	for off, hovers := range map[Rules]bool{0: true, HoverRule: false} {
 		m := New(Config{Initial: 4, Max: 50, Off: off})
 		m.claim.shared = true
-		m.cutFlight(1, Call{Others: 5})
+		m.cutFlight(1, Call{Others: 5}, false)
 		assert.Equal(t, hovers, m.Flight.Hovers() > 0)
 	}
 	for off, dark := range map[Rules]float64{0: 10, MeasureRule: 5} {

@@ -138,7 +138,7 @@ func (t *Tally) Measure(c Call, first, grown bool, window float64) Rate {
 	default:
 		lately := min(lately, span)
 		got := t.since(c, lately)
-		if !first && !grown && got.Calls < evidence {
+		if !first && !grown && got.Calls < recent {
 			break
 		}
 		if gross > 0 {

@@ -11,10 +11,10 @@ type Trust struct {
 }
 
 const (
-	trustBroken = 0.2         // of the recent calls, refused although they should fit: the headers are untrue
-	trustOpen   = 2           // refusals in a row that count: an outage does not make up that share
-	trustFirst  = minute      // seconds for which untrue headers are ignored, twice as long each time
-	trustMost   = 30 * minute // seconds of that, at most
+	trustBroken = 0.2            // of the recent calls, refused although they should fit: the headers are untrue
+	trustOpen   = 2              // refusals in a row that count: an outage does not make up that share
+	trustFirst  = minute         // seconds for which untrue headers are ignored, twice as long each time
+	trustMost   = 2 * remembered // seconds of that, at most
 )
 
 // Ignored reports whether the headers are ignored.

@@ -13,11 +13,9 @@ type Truth struct {
 }
 
 const (
-	worthATest  = 4    // calls that a wait costs: it is worth a test whether it is too long
 	rarest      = 64   // closures between tests
 	testAgain   = 3    // closures to the test after a wait that was too short
 	clearly     = 1.1  // times what is asked: from there on the wait is known to be too short
-	lieMargin   = 1.03 // times what is then asked: a little too late is better than too soon
 	longestLie  = 8    // times what is asked, at most
 	shortestLie = 0.01 // times what is asked, at least; beyond: a Retry-After that is five times too long
 	mostMore    = 2    // times the factor so far, at once: an outage, too, is longer than it asks for
@@ -36,11 +34,11 @@ func (t *Truth) Shut(now, asked, rate, least float64) float64 {
 	t.shutAt, t.asked, t.again = now, asked, 0
 	wait := asked * t.mul()
 	if t.mul() > clearly {
-		wait *= lieMargin
+		wait /= margin
 	}
 	t.every = max(t.every, 2)
 	t.obeyed++
-	t.Testing = wait*rate >= worthATest && wait > 2*least && t.obeyed >= t.every
+	t.Testing = wait*rate >= several && wait > 2*least && t.obeyed >= t.every
 	if t.Testing {
 		t.obeyed = 0
 		wait /= 2

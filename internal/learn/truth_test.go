@@ -33,7 +33,7 @@ func TestTruthLearnsThatItIsTooShort(t *testing.T) {
 			tr.Opened(c.opened)
 			late := 1.0
 			if c.want > 1.1 {
-				late = 1.03 // so that it is not refused by a hair
+				late = 1 / margin // so that it is not refused by a hair
 			}
 			assert.InDelta(t, 10*c.want*late, tr.Shut(200, 10, 0, 0.1), 1e-9)
 			assert.InDelta(t, 10*c.want, tr.Again(10), 1e-9)
@@ -113,5 +113,5 @@ func TestTruthTakesBackAHalvedFactor(t *testing.T) {
 	tr.Shut(3000, 10, 0, 0.1)
 	tr.Again(10)
 	tr.Opened(3020)
-	assert.InDelta(t, 0.5*(1+2)*10*1.03, tr.Shut(4000, 10, 0, 0.1), 1e-9, "true again, and then too short")
+	assert.InDelta(t, 0.5*(1+2)*10/margin, tr.Shut(4000, 10, 0, 0.1), 1e-9, "true again, and then too short")
 }

@@ -15,7 +15,7 @@ type Under struct {
 type paces struct{ calls, tokens float64 } // per second
 
 // underHeld is for how many seconds no call was rejected, so that a cap has held.
-const underHeld = 20 // seconds without a refusal in which a cap has held
+const underHeld = cycleShortest // seconds without a refusal in which a cap has held
 
 // Held notes that at a moment a cap has rejected a call at a level, and the rate since the mark.
 // If that is much less than before, what held before is kept for as long as it is tried again.

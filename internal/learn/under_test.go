@@ -210,7 +210,7 @@ func TestACapMuchLowerThanBeforeIsAFall(t *testing.T) {
 	r := runMachine(Config{Initial: 30, Max: 200})
 	r.under = Under{level: 20, rate: 20, fell: true}
 	r.Flight.Cap(6, 1)
-	r.cutFlight(100, Call{Seq: 1, At: 100, Others: 6})
+	r.cutFlight(100, Call{Seq: 1, At: 100, Others: 6}, false)
 	assert.True(t, r.levels.Due(102))
 	assert.InDelta(t, 20, r.levels.Begin(1, 6), 0)
 }

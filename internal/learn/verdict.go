@@ -29,7 +29,7 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 			if share, ok := m.claim.Noise(float64(m.hits)); ok && !m.off.Has(StrayRule) {
 				m.noise.Know(share)
 				m.claim.Forget()
-				m.levels.Stop(now)
+				m.stopLevels(now)
 				m.Flight.Restart(m.claim.level)
 				m.note(Decision{At: now, Kind: Verdict, To: share, Why: WhyNoise})
 				return isNothing
@@ -37,7 +37,7 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 		case r.told():
 		case m.claim.Repeated():
 			isACap = true
-		case !m.knows && !m.Calls.On && c.Others >= 2 && r.Names == Unnamed && !m.off.Has(CapRule):
+		case !m.knows && !m.Calls.On && c.Others > 0 && r.Names == Unnamed && !m.off.Has(CapRule):
 			isACap = true
 		}
 		if !isACap && !m.Flight.Claimed && m.foreign(c, r) {

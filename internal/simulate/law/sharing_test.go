@@ -17,7 +17,7 @@ import (
 // exception is a limit of one call per second that no header declares: a rejected
 // call only says that two have met.
 func TestFourThatAreToldTheirPart(t *testing.T) {
-	const evenly = 0.97
+	const evenly, oneCall = 0.97, 0.95 // a second without a burst and headers: chance moves the mean of ten seeds by 0.02
 	all := slices.Concat(scenario.Twelve(), scenario.Beyond())
 	all = slices.DeleteFunc(all, func(s scenario.Scenario) bool { return s.Processes != 4 })
 	require.Len(t, all, 3)
@@ -26,10 +26,11 @@ func TestFourThatAreToldTheirPart(t *testing.T) {
 	for s := range g.Scenarios {
 		for c := range g.Contenders {
 			f, about := g.At(s, c), g.Scenarios[s].Name+", "+g.Contenders[c].Name
-			assert.GreaterOrEqual(t, f.Jain, evenly, about)
 			if g.Scenarios[s].Name == "1/s b1 by 4" && !g.Contenders[c].Headers {
+				assert.GreaterOrEqual(t, f.Jain, oneCall, about)
 				continue
 			}
+			assert.GreaterOrEqual(t, f.Jain, evenly, about)
 			assert.GreaterOrEqual(t, f.Goodput, 97.0, about)
 			assert.LessOrEqual(t, f.Refused, 2.0, about)
 		}

@@ -1,0 +1,90 @@
+package learn
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// hoversAtTen is a machine whose bound hovers at ten, because calls are taken where one was
+// rejected. The rejection may have named the cap.
+func hoversAtTen(named bool) *machineRun {
+	r := runMachine(Config{Initial: 20, Max: 100})
+	r.Flight.Claimed, r.claim.shared = true, true
+	r.cutFlight(1, Call{Seq: 1, At: 1, Others: 10}, named)
+	return r
+}
+
+func TestTwiceTheBoundThatHoversIsTried(t *testing.T) {
+	r := hoversAtTen(false)
+	r.Wait(2.9, 100, 0)
+	assert.Equal(t, 10, r.InFlight())
+	r.Wait(3, 100, 0)
+	assert.Equal(t, 11, r.InFlight(), "and one more with each answer")
+	assert.Equal(t, 1, r.reasons(WhyMore))
+	for at := 3.1; at < 5.1; at += 0.1 {
+		r.Answered(at+0.05, r.send(at), Answer{InFlight: 50})
+	}
+	assert.Equal(t, climbing, r.Flight.mode, "twenty calls are taken")
+	assert.Greater(t, r.InFlight(), 19)
+}
+
+func TestARejectionEndsTheTrialOfTwiceTheBound(t *testing.T) {
+	r := hoversAtTen(false)
+	r.Wait(3, 100, 0)
+	r.Answered(3.15, r.send(3.1), Answer{InFlight: 50})
+	assert.Equal(t, 12, r.InFlight())
+	r.Refused(5.1, r.send(5), Refusal{})
+	assert.Equal(t, 10, r.InFlight())
+	assert.Equal(t, hovering, r.Flight.mode)
+	assert.Zero(t, r.reasons(WhyBefore)+r.reasons(WhyNotYet), "nothing was higher before")
+	r.Wait(9, 100, 0)
+	assert.Equal(t, 10, r.InFlight(), "the next trial is later")
+	r.Wait(9.2, 100, 0)
+	assert.Equal(t, 11, r.InFlight())
+}
+
+func TestACapThatIsNamedIsNotTriedAtTwiceItsLevel(t *testing.T) {
+	r := hoversAtTen(true)
+	r.Wait(3, 100, 0)
+	assert.Equal(t, 10, r.InFlight())
+}
+
+func TestTheFirstSilentRejectionIsACapIfAnotherCallWasOut(t *testing.T) {
+	for others, claimed := range []bool{false, true, true} {
+		r := runMachine(Config{Initial: 4, Max: 100})
+		c := r.send(0.1)
+		c.Others = others
+		r.Refused(0.2, c, Refusal{})
+		assert.Equal(t, claimed, r.Flight.Claimed, "%d others", others)
+	}
+}
+
+// Six in a thousand calls are rejected at random, without a Retry-After, and nothing else
+// limits. That looks like a cap that others share: calls are taken at the level that is rejected.
+func TestRandomRejectionsDoNotHoldTheCallsInFlightDown(t *testing.T) {
+	const trip, step = 1.0, 0.01
+	r := runMachine(Config{Initial: 4, Max: 100})
+	chance := rand.New(rand.NewPCG(1, 1))
+	var out []Call
+	taken := 0.0
+	for now := 0.0; now < 600; now += step {
+		for len(out) > 0 && now >= out[0].At+trip {
+			c := out[0]
+			out = out[1:]
+			if chance.Float64() < 0.006 {
+				r.Refused(now, c, Refusal{})
+				continue
+			}
+			r.Answered(now, c, Answer{Used: 100, InFlight: len(out)})
+			taken++
+		}
+		for r.Wait(now, 100, len(out)) == 0 {
+			c := r.send(now)
+			c.Others = len(out)
+			out = append(out, c)
+		}
+	}
+	assert.Greater(t, taken/600, 15.0, "calls per second")
+}
