@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/proxy"
@@ -101,8 +102,9 @@ func post(c *http.Client, to string) error {
 // sample is what a batch of requests has taken.
 type sample struct{ p50, took time.Duration }
 
-// batch sends requests by some clients at the same time.
-func batch(tb testing.TB, c *http.Client, to string, clients, requests int) sample {
+// batch sends requests by some clients at the same time. Only those of headrace must not fail: about one stream in 100,000
+// of a plain ReverseProxy does.
+func batch(tb testing.TB, c *http.Client, name, to string, clients, requests int) sample {
 	tb.Helper()
 	all := make([][]time.Duration, clients)
 	began := time.Now()
@@ -111,8 +113,9 @@ func batch(tb testing.TB, c *http.Client, to string, clients, requests int) samp
 		wg.Go(func() {
 			for range requests / clients {
 				at := time.Now()
-				if post(c, to) != nil {
-					tb.Error("a request failed")
+				if err := post(c, to); err != nil {
+					assert.NotEqual(tb, "headrace", name, err)
+					tb.Logf("%s: a request failed: %v", name, err)
 				}
 				all[i] = append(all[i], time.Since(at))
 			}
@@ -148,7 +151,7 @@ func TestBesideReverseProxy(t *testing.T) {
 			got := map[string]sample{}
 			for i := range names {
 				name := names[(i+pass)%len(names)]
-				got[name] = batch(t, c, to[name]+of.path, of.clients, of.requests)
+				got[name] = batch(t, c, name, to[name]+of.path, of.clients, of.requests)
 			}
 			if pass < len(names) {
 				continue // to warm up
