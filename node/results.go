@@ -79,7 +79,9 @@ func (r *results[In, Out]) add(it *item[In]) {
 }
 
 // claim reports whether the caller is the one to set the result of item i.
-func (r *results[In, Out]) claim(i int64) bool { return r.fates[i].step.CompareAndSwap(rowOpen, rowClaimed) }
+func (r *results[In, Out]) claim(i int64) bool {
+	return r.fates[i].step.CompareAndSwap(rowOpen, rowClaimed)
+}
 
 func (r *results[In, Out]) ended(i int64) bool { return r.fates[i].step.Load() == rowEnded }
 

@@ -13,7 +13,7 @@ type table[In, Out any] struct {
 	*Report[In, Out]
 
 	rows    *results[In, Out]
-	started func(*item[In])   // is called with each item, in any order
+	started func(*item[In]) // is called with each item, in any order
 
 	_    [64]byte // keeps what every worker writes apart from what every worker reads
 	next atomic.Int64
