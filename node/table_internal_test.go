@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -36,8 +37,15 @@ func TestTableTakesNoResultAfterItsEnd(t *testing.T) {
 
 func TestTableWaitsForTheResultThatIsBeingWritten(t *testing.T) {
 	tab := tabled(t.Context(), 2, 1, 2)
-	assert.True(t, tab.rows.claim(0))
-	go tab.rows.set(&Result[int, int]{Index: 0, Out: 10, State: Done})
-	tab.close(pending)
-	assert.Equal(t, []int{10, -2}, tab.Values())
+	assert.True(t, tab.rows.claim(1))
+	tab.close(func(res Result[int, int]) Result[int, int] {
+		go func() {
+			for range 1000 {
+				runtime.Gosched() // close would be over by then
+			}
+			tab.rows.set(&Result[int, int]{Index: 1, Out: 20, State: Done})
+		}()
+		return pending(res)
+	})
+	assert.Equal(t, []int{-1, 20}, tab.Values())
 }
