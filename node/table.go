@@ -27,7 +27,7 @@ func (t *table[In, Out]) open(begin func(*item[In])) source[In] {
 
 func (t *table[In, Out]) take(ctx context.Context, it *item[In]) (ok bool, _ error) {
 	if t.exhausted() || ctx.Err() != nil {
-		return false, nil
+		return false, nil //nolint:nilerr // the end of ctx is no failure of the input
 	}
 	i := t.next.Add(1) - 1
 	if i >= int64(len(t.rows.ins)) {
