@@ -139,17 +139,14 @@ func (b *Batch[S, In, Out]) Run(ctx context.Context, s S) (action Action, err er
 
 func (b *Batch[S, In, Out]) run(ctx context.Context, s S) (action Action, err error) {
 	defer panics.Catch(&err)
-	items, known, err := b.input(ctx, s)
+	t, err := b.input(ctx, s)
 	if err != nil {
 		return Next, err
 	}
-	r := b.report(newResults[In, Out](b.key != nil, known))
-	if b.sink != nil {
-		r = b.report(newSummary[In, Out]())
-	}
-	if err := b.collect(ctx, items, r); err != nil {
+	if err := b.collect(ctx, t); err != nil {
 		return Next, err
 	}
+	r := t.report
 	action, err = b.handler.Post(ctx, s, r)
 	if err == nil && r.stopped != nil {
 		err = r.Err()
@@ -167,11 +164,12 @@ func (b *Batch[S, In, Out]) All(ctx context.Context, items []In) (outs []Out, er
 	ctx, of := b.started(ctx)
 	defer func() { of.finished(err) }()
 	b.sendInput(ctx, len(items))
-	all := newResults[In, Out](b.key != nil, len(items))
-	r := b.report(all)
-	if err := b.collect(ctx, listed(items), r); err != nil {
+	t := b.listed(items)
+	if err := b.collect(ctx, t); err != nil {
 		return nil, err
 	}
+	r := t.report
+	all := r.results.(*results[In, Out]) //nolint:forcetypeassert // see listed
 	for i := len(all.ins); i < len(items); i++ {
 		all.add(&item[In]{index: int64(i), in: items[i]})
 		all.set(&Result[In, Out]{Index: int64(i), Out: b.standIn(items[i]), Err: r.stopped})
@@ -186,12 +184,13 @@ func (b *Batch[S, In, Out]) report(k keeper[In, Out]) *Report[In, Out] {
 	return &Report[In, Out]{node: b.name, results: k}
 }
 
-// collect works on src until the report is complete.
-func (b *Batch[S, In, Out]) collect(ctx context.Context, open opener[In], report *Report[In, Out]) error {
-	r, err := b.launch(ctx, open, report)
+// collect works on t until its report is complete.
+func (b *Batch[S, In, Out]) collect(ctx context.Context, t collection[In, Out]) error {
+	r, err := b.launch(ctx, t.open, t.out)
 	if err != nil {
 		return err
 	}
+	report := t.report
 	r.wait()
 	report.stopped = r.close()
 	if r.resume != nil {

@@ -65,18 +65,40 @@ func (h *each[S, In, Out]) Post(_ context.Context, s S, r *Report[In, Out]) (Act
 // the number of items is known before the first one begins, and a run that is stopped after the last one is complete.
 type lister[S, In any] interface{ ListItems(s S) []In }
 
-// input returns the items of a run, and how many there are if that is known.
-func (b *Batch[S, In, Out]) input(ctx context.Context, s S) (open opener[In], known int, err error) {
+// collection is a run's items, the outlet of their results, and the report of these.
+type collection[In, Out any] struct {
+	open   opener[In]
+	out    outlet[In, Out]
+	report *Report[In, Out]
+}
+
+// listed is for items that are all there. A journal numbers equal items in their order, so it needs them in order.
+func (b *Batch[S, In, Out]) listed(items []In) collection[In, Out] {
+	if b.journal != nil || b.sink != nil {
+		r := b.report(newResults[In, Out](b.key != nil, len(items)))
+		return collection[In, Out]{listed(items), r, r}
+	}
+	rows := newTable[In, Out](b.key != nil, items)
+	t := &table[In, Out]{Report: b.report(rows), rows: rows}
+	return collection[In, Out]{t.open, t, t.Report}
+}
+
+// input returns what a run has to work on.
+func (b *Batch[S, In, Out]) input(ctx context.Context, s S) (t collection[In, Out], err error) {
 	if h, ok := b.handler.(lister[S, In]); ok {
 		items := h.ListItems(s)
 		b.sendInput(ctx, len(items))
-		return listed(items), len(items), nil
+		return b.listed(items), nil
 	}
 	seq, err := b.handler.Prep(ctx, s)
 	if err != nil {
-		return nil, 0, fmt.Errorf("prep: %w", err)
+		return t, fmt.Errorf("prep: %w", err)
 	}
-	return pulled(seq), 0, nil
+	r := b.report(newResults[In, Out](b.key != nil, 0))
+	if b.sink != nil {
+		r = b.report(newSummary[In, Out]())
+	}
+	return collection[In, Out]{pulled(seq), r, r}, nil
 }
 
 // sendInput reports how many items the run has.

@@ -47,6 +47,8 @@ func newLine[In, Out any](window int, unordered bool) *line[In, Out] {
 	}
 }
 
+func (l *line[In, Out]) origin() any { return l }
+
 func (l *line[In, Out]) reserve(ctx context.Context) bool { return enter(ctx, l.room) }
 
 func (l *line[In, Out]) unreserve() { <-l.room }

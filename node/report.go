@@ -88,6 +88,8 @@ func (r *Report[In, Out]) Err() error {
 	return e
 }
 
+func (r *Report[In, Out]) origin() any { return r }
+
 // begin notes that an item was taken; its index is the next.
 func (r *Report[In, Out]) begin(it *item[In]) {
 	r.mu.Lock()

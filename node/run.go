@@ -23,6 +23,8 @@ type outlet[In, Out any] interface {
 	begin(it *item[In])
 	// end reports whether res came in time.
 	end(res *Result[In, Out]) bool
+	// origin is what the errors of the run are compared by.
+	origin() any
 	// close makes what has begun and not ended into what conclude makes of it;
 	// what comes later is too late.
 	close(conclude func(Result[In, Out]) Result[In, Out])
@@ -305,7 +307,7 @@ func (r *run[S, In, Out]) rule(t *task[In, Out]) {
 	}
 	t.ruled = true
 	if n, most := r.failed.Add(1), r.b.onError.allows(); n > most {
-		r.stop(&TooManyFailuresError{Failures: n, Allowed: most, Last: t.res.Err, of: r.out, index: t.res.Index})
+		r.stop(&TooManyFailuresError{Failures: n, Allowed: most, Last: t.res.Err, of: r.out.origin(), index: t.res.Index})
 	}
 }
 
