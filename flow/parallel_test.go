@@ -212,7 +212,8 @@ func TestParallelPropagates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &api{refuse: 4, refused: map[int]bool{}}
 		call := node.Do("call", a.call).With(guard.Policy{Law: wide(8), Propagate: true})
-		b := flow.Batch("users", of[*trail](users(4)...), flow.Parallel("both", note("x"), node.Node[*user](call)), nil).
+		idle := node.Do("idle", func(context.Context, *user) error { return nil }) // the call writes to the user
+		b := flow.Batch("users", of[*trail](users(4)...), flow.Parallel("both", node.Node[*user](idle), node.Node[*user](call)), nil).
 			WithParallel(4).With(guard.Policy{Law: wide(8)})
 		var cuts int
 		_, err := flow.Run(t.Context(), b, nil, flow.WithObserver(event.Func(func(e event.Event) {
