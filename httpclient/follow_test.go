@@ -428,7 +428,7 @@ func TestFollowUnsent(t *testing.T) {
 		follow httpclient.Follow
 		says   string
 	}{
-		{"no gate", open, s.URL, httpclient.Follow{}, "Gate: nil"},
+		{"no gate", open, s.URL, httpclient.Follow{}, "Gate: is nil"},
 		{"negative", strict, "https://h.example/", httpclient.Follow{MaxHops: -1}, "Follow.MaxHops: -1"},
 		{"refused", strict, s.URL, httpclient.Follow{}, `"scheme"`},
 		{"userinfo", strict, "https://u:canary@h.example", httpclient.Follow{}, `"userinfo"`},

@@ -307,10 +307,10 @@ func TestGateContradictions(t *testing.T) {
 		gate httpclient.Gate
 		says string // "": nothing
 	}{
-		{httpclient.Gate{Allow: []string{"a.example"}, Deny: []string{"a.example"}}, `"a.example" is in Gate.Deny too`},
-		{httpclient.Gate{Allow: []string{"a.b.example"}, Deny: []string{".example"}}, `"a.b.example" is in Gate.Deny too`},
-		{httpclient.Gate{Allow: []string{".b.example"}, Deny: []string{".example"}}, `".b.example" is in Gate.Deny too`},
-		{httpclient.Gate{Allow: []string{"8.8.8.8"}, Deny: []string{"8.8.8.8"}}, `"8.8.8.8" is in Gate.Deny too`},
+		{httpclient.Gate{Allow: []string{"a.example"}, Deny: []string{"a.example"}}, `"a.example" is also in Gate.Deny`},
+		{httpclient.Gate{Allow: []string{"a.b.example"}, Deny: []string{".example"}}, `"a.b.example" is also in Gate.Deny`},
+		{httpclient.Gate{Allow: []string{".b.example"}, Deny: []string{".example"}}, `".b.example" is also in Gate.Deny`},
+		{httpclient.Gate{Allow: []string{"8.8.8.8"}, Deny: []string{"8.8.8.8"}}, `"8.8.8.8" is also in Gate.Deny`},
 		{httpclient.Gate{Allow: []string{".example"}, Deny: []string{".b.example", "example"}}, ""},
 		{httpclient.Gate{Allow: []string{"10.0.0.1"}}, `"10.0.0.1" is not a public address`},
 		{httpclient.Gate{Allow: []string{"::1"}, AllowPrefixes: inside}, `"::1" is not a public address`},

@@ -193,7 +193,7 @@ func TestShareSaysWhatIsWrong(t *testing.T) {
 	}
 	status, _, errs := p.run("--share", "redis://h:x", "--rpm", "5")
 	assert.Equal(t, 2, status, errs)
-	assert.Contains(t, errs, "headrace: --share: redis://...: it is not understood")
+	assert.Contains(t, errs, "headrace: --share: redis://...: it is not valid")
 	p.write("text.db", strings.Repeat("This is no database. ", 100))
 	status, _, errs = p.run("--share", "sqlite:"+filepath.Base("text.db"), "--rpm", "5")
 	assert.Equal(t, 2, status, errs)

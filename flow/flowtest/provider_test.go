@@ -238,7 +238,7 @@ func TestWhatCannotBePlayed(t *testing.T) {
 			func() {
 				api.For("k", flowtest.Fail(200), flowtest.Refuse(-1), flowtest.OK().Taking(-1), flowtest.OK().Do(nil))
 			},
-			[]string{`For("k"): Fail: 200`, "Refuse: -1ns", "TakingBetween: from -1ns", "Do: the function is nil"},
+			[]string{`For("k"): Fail: 200`, "Refuse: -1ns", "TakingBetween: -1ns to -1ns", "Do: the function is nil"},
 		},
 		"a range":         {func() { api.Otherwise(flowtest.OK().TakingBetween(2, 1)) }, []string{"2ns to 1ns"}},
 		"a status":        {func() { api.Otherwise(flowtest.Fail(600)) }, []string{"600"}},
