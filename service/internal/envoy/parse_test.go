@@ -46,7 +46,7 @@ func TestProblemsAreNamedWithTheirPlace(t *testing.T) {
 		`rate_limit.replaces[0]: it is not a mapping`:                                   limited(`unit: day, replaces: [a]`),
 		"(file): it is not YAML":                                                        "domain: [",
 		"(file): it has 4194305 bytes: at most 4194304 are read":                        strings.Repeat("#", envoy.MaxFile+1),
-		"(file): the entries are nested too deeply":                                              "domain: d\ndescriptors: " + strings.Repeat("[{key: a, descriptors: ", 60) + strings.Repeat("}]", 60),
+		"(file): the entries are nested too deeply":                                     "domain: d\ndescriptors: " + strings.Repeat("[{key: a, descriptors: ", 60) + strings.Repeat("}]", 60),
 		"(file): the aliases add more than":                                             bomb(),
 	} {
 		c, differences, err := envoy.Parse(named(yaml))
