@@ -59,7 +59,7 @@ func (h *instances[S, T]) ExecItem(ctx context.Context, index int64, in T) (T, e
 		at.depth++
 		_, err = f.runIn(at, &t)
 	} else {
-		_, err = h.inner.Run(at, &t)
+		_, err = h.inner.Run(at, &t) //nolint:contextcheck // it is ctx
 	}
 	return t, err
 }

@@ -15,7 +15,7 @@ import (
 // that node's action. A failed node, or the end of ctx before a node begins, is a *StepError.
 func (f *Flow[S]) Run(ctx context.Context, s S) (node.Action, error) {
 	around := frameOf(ctx)
-	return f.runIn(&frame{ctx, around.index, around.depth + 1}, s)
+	return f.runIn(&frame{ctx, around.index, around.depth + 1}, s) //nolint:contextcheck // the frame is ctx
 }
 
 // runIn is Run under a frame of its own.

@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"slices"
 	"time"
 
 	"github.com/headrace/headrace/event"
@@ -24,12 +25,7 @@ func reads(o event.Observer) bool {
 	case nil, timeless:
 		return false
 	case several:
-		for _, o := range o.Observers(tee.Key{}) {
-			if reads(o) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(o.Observers(tee.Key{}), reads)
 	}
 	return true
 }
