@@ -61,36 +61,46 @@ func (r *ring) allow(c *clock.Clock) verdict {
 	now := c.Elapsed() - r.base
 	var last uint64
 	for i := r.taken.Load(); i < mostCounted; { // the number of a sealed word is larger
-		front := r.word(i)
-		word := front.Load()
+		word := r.word(i).Load()
 		if n := number(word); n == i { // the next i is not computed from n, so that the processor can look ahead
 			last = word
 			i++
-			continue
 		} else if n > i {
 			last = word
 			i = n + 1
-			continue
-		}
-		at := max(now, when(last), instant(r.opened.Load()))
-		oldest := r.word(i-r.back).Load() &^ sealed
-		switch {
-		case at > instantMask:
-			return undecided
-		case at-when(oldest) >= r.per:
-			if front.CompareAndSwap(word, i<<instantBits|uint64(at)) { //nolint:gosec // it is positive
-				if i%hinted == 0 {
-					r.taken.Store(i)
-				}
-				return allowed
-			}
-		case r.back < r.max:
-			return undecided
-		case number(oldest) == i-r.back:
-			return refused
+		} else if v := r.take(i, word, last, now); v != overtaken {
+			return v
 		}
 	}
 	return undecided
+}
+
+// take takes unit i, which replaces word and comes after the unit of last, if the unit fits.
+func (r *ring) take(i, word, last uint64, now instant) verdict {
+	at := max(now, when(last), instant(r.opened.Load()))
+	oldest := r.word(i-r.back).Load() &^ sealed
+	switch {
+	case at > instantMask:
+		return undecided
+	case at-when(oldest) >= r.per:
+		return r.replace(i, word, at)
+	case r.back < r.max:
+		return undecided
+	case number(oldest) == i-r.back:
+		return refused
+	}
+	return overtaken
+}
+
+// replace notes when unit i was taken, unless word has changed. The unit is taken if it returns allowed.
+func (r *ring) replace(i, word uint64, at instant) verdict {
+	if !r.word(i).CompareAndSwap(word, i<<instantBits|uint64(at)) { //nolint:gosec // it is positive
+		return overtaken
+	}
+	if i%hinted == 0 {
+		r.taken.Store(i)
+	}
+	return allowed
 }
 
 // seal ends the time in which units can be taken, and returns the number of the first that was not.
