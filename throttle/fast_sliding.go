@@ -50,11 +50,11 @@ const (
 	copied   = 8 // units that cost as much to write as a slow call
 )
 
-func (r *ring) word(i uint64) *atomic.Uint64 { return &r.words[i&uint64(len(r.words)-1)] }
+func (r *ring) word(i uint64) *atomic.Uint64 { return &r.words[i&uint64(len(r.words)-1)] } //nolint:gosec // there are words
 
 func number(word uint64) uint64 { return word >> instantBits }
 
-func when(word uint64) instant { return instant(word & instantMask) } //nolint:gosec // it has 44 bits
+func when(word uint64) instant { return instant(word & instantMask) }
 
 // allow admits or refuses a call of one request.
 func (r *ring) allow(c *clock.Clock) verdict {
@@ -130,7 +130,7 @@ func (l *Limiter) foldRingLocked(r *ring) {
 // openRingLocked opens the ring after a slow call, if there were enough of these to pay for it.
 func (l *Limiter) openRingLocked(now instant) {
 	m := l.gauges[0].Sliding()
-	units := uint64(max(0, l.gauges[0].Spent(now))) //nolint:gosec // it is positive
+	units := uint64(max(0, l.gauges[0].Spent(now)))
 	if l.slow++; l.slow < units/copied {
 		return
 	}
