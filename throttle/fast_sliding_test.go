@@ -72,3 +72,14 @@ func TestNoUnitIsTakenPastASeal(t *testing.T) {
 	assert.Equal(t, overtaken, r.take(i, word, last, now))
 	assert.Equal(t, undecided, r.allow(&l.clock))
 }
+
+// A call that has read its clock before another one took a unit takes the next no earlier.
+func TestUnitsAreTakenInOrder(t *testing.T) {
+	l, r, c := openRing(t, 3)
+	now := l.clock.Elapsed() - r.base
+	c.Advance(time.Millisecond)
+	require.True(t, l.Allow(Cost{}))
+	i, word, last := r.next()
+	require.Equal(t, allowed, r.take(i, word, last, now))
+	assert.Equal(t, when(last), when(r.word(i).Load()))
+}
