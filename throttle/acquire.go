@@ -17,7 +17,7 @@ func (l *Limiter) Allow(c Cost) bool {
 	case refused:
 		l.refusals.Add(1)
 		return false
-	case undecided:
+	case undecided, overtaken:
 	}
 	if l.governor != nil {
 		return l.allowGoverned(c)

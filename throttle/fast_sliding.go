@@ -11,26 +11,26 @@ import (
 // The fast path of Allow for one exact sliding window of requests: a call of one request is admitted by one
 // compare-and-swap, as with a bucket (fast.go), and under the lock the limiter is again as if all had gone the slow way.
 //
-// The units that were taken have running numbers. Unit i fits at an instant if unit i-max does not count any more: units
-// are taken in order, so max of them count if and only if that one does. The state is a ring of words. A word has the
-// number of a unit and when it was taken, and stays until the unit with the same place in the ring replaces it. The first
-// word that has not been replaced is the front: a call computes the next unit from it, the word before it and the word of
-// unit i-max, and takes effect by replacing it. Then nothing that it has read can have changed: other words of the last
-// max units are replaced only by later units, and no number occurs twice in the life of a ring.
+// Units are numbered in the order in which they are taken. Unit i fits at an instant if unit i-max no longer counts then:
+// the units after it are younger, so max of them count if and only if that one does. The state is a ring of words. A word
+// holds the number of a unit and when it was taken, until the next unit with the same place in the ring replaces it. The
+// front is the place of the next unit. A call reads the word there, the word before it and the word of unit i-max, and
+// takes unit i by replacing the word at the front (take). If that succeeds, the other two are as they were read: only
+// later units replace them, and these come after unit i.
 //
 //   - The instant. A call reads its clock first, and may be overtaken. So a unit is taken no earlier than the unit before
 //     it, nor than the ring was opened, and fits or not as of the instant that is noted. That instant is in the past when
-//     the call takes effect, and it is after the call has begun.
-//   - The front. Any unit is a hint where it is, because a word says its own number: it is not before the one after that.
+//     the call takes effect, and it is not before the call began.
+//   - The front. A search for it may begin at any unit: the word there says its own number, and the front is after that.
 //   - A refusal changes nothing. It is right if the word of unit i-max still has that number, so that max units count.
-//   - Taking the lock seals the front. No call gets past a sealed word, and one that is about to replace it fails. What was
-//     taken since the ring was opened is then in the ring, complete, and is charged to the window. Of more than max units
-//     the older ones have ceased to count.
-//   - Opening the ring writes the units that count in the window now, from past the number that was sealed and with the
-//     sealed word last. So no call takes effect by what it has read before.
+//   - Taking the lock seals the front. A search ends at a sealed word, and a call that was about to replace it fails. What
+//     was taken since the ring was opened is charged to the window: the last max units, as older ones no longer count.
+//   - Opening the ring again writes the units that count in the window now. The sealed place gets the last of them, under
+//     its own number, and is written last. So each place holds the number that it had, or a larger one, and a call that
+//     has read a word before the seal, to replace it, finds a larger number there.
 //
-// A ring has room for the units that count, and grows as the window does, up to max. To write it costs as much as some
-// slow calls for each unit, so that as many are made in between (openRingLocked).
+// A ring has room for the units that count, and grows as the window does, up to max. Writing the ring costs as much as
+// one slow call for each few units, so it is opened only after as many slow calls (openRingLocked).
 
 // ring is the state of a limiter while it is open.
 type ring struct {
@@ -50,7 +50,7 @@ const (
 	copied   = 8 // units that cost as much to write as a slow call
 )
 
-func (r *ring) word(i uint64) *atomic.Uint64 { return &r.words[i&uint64(len(r.words)-1)] } //nolint:gosec // a length
+func (r *ring) word(i uint64) *atomic.Uint64 { return &r.words[i&uint64(len(r.words)-1)] } //nolint:gosec // there are words
 
 func number(word uint64) uint64 { return word >> instantBits }
 
@@ -61,36 +61,46 @@ func (r *ring) allow(c *clock.Clock) verdict {
 	now := c.Elapsed() - r.base
 	var last uint64
 	for i := r.taken.Load(); i < mostCounted; { // the number of a sealed word is larger
-		front := r.word(i)
-		word := front.Load()
+		word := r.word(i).Load()
 		if n := number(word); n == i { // the next i is not computed from n, so that the processor can look ahead
 			last = word
 			i++
-			continue
 		} else if n > i {
 			last = word
 			i = n + 1
-			continue
-		}
-		at := max(now, when(last), instant(r.opened.Load()))
-		oldest := r.word(i-r.back).Load() &^ sealed
-		switch {
-		case at > instantMask:
-			return undecided
-		case at-when(oldest) >= r.per:
-			if front.CompareAndSwap(word, i<<instantBits|uint64(at)) { //nolint:gosec // it is positive
-				if i%hinted == 0 {
-					r.taken.Store(i)
-				}
-				return allowed
-			}
-		case r.back < r.max:
-			return undecided
-		case number(oldest) == i-r.back:
-			return refused
+		} else if v := r.take(i, word, last, now); v != overtaken {
+			return v
 		}
 	}
 	return undecided
+}
+
+// take takes unit i if it fits. word is what its place holds, and last is the word of the unit before it.
+func (r *ring) take(i, word, last uint64, now instant) verdict {
+	at := max(now, when(last), instant(r.opened.Load()))
+	oldest := r.word(i-r.back).Load() &^ sealed
+	switch {
+	case at > instantMask:
+		return undecided
+	case at-when(oldest) >= r.per:
+		return r.replace(i, word, at)
+	case r.back < r.max:
+		return undecided
+	case number(oldest) == i-r.back:
+		return refused
+	}
+	return overtaken
+}
+
+// replace notes when unit i was taken, unless word has changed. The unit is taken if it returns allowed.
+func (r *ring) replace(i, word uint64, at instant) verdict {
+	if !r.word(i).CompareAndSwap(word, i<<instantBits|uint64(at)) { //nolint:gosec // it is positive
+		return overtaken
+	}
+	if i%hinted == 0 {
+		r.taken.Store(i)
+	}
+	return allowed
 }
 
 // seal ends the time in which units can be taken, and returns the number of the first that was not.
