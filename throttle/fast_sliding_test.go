@@ -83,3 +83,17 @@ func TestUnitsAreTakenInOrder(t *testing.T) {
 	require.Equal(t, allowed, r.take(i, word, last, now))
 	assert.Equal(t, when(last), when(r.word(i).Load()))
 }
+
+// A call that has read its clock before the ring was opened takes a unit no earlier than that: a slow call has since been
+// refused as of the later time.
+func TestNoUnitIsTakenBeforeTheRingWasOpened(t *testing.T) {
+	l, r, c := openRing(t, 2)
+	now := l.clock.Elapsed() - r.base
+	c.Advance(time.Millisecond)
+	require.False(t, l.Allow(Cost{Requests: 2})) // seals the ring
+	require.True(t, l.Open())
+	require.Same(t, r, l.ring.Load())
+	i, word, last := r.next()
+	require.Equal(t, allowed, r.take(i, word, last, now))
+	assert.Equal(t, now+instant(time.Millisecond), when(r.word(i).Load()))
+}
