@@ -95,5 +95,5 @@ func TestNoUnitIsTakenBeforeTheRingWasOpened(t *testing.T) {
 	require.Same(t, r, l.ring.Load())
 	i, word, last := r.next()
 	require.Equal(t, allowed, r.take(i, word, last, now))
-	assert.Equal(t, now+instant(time.Millisecond), when(r.word(i).Load()))
+	assert.Equal(t, now+time.Millisecond, when(r.word(i).Load()))
 }
