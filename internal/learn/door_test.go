@@ -208,7 +208,7 @@ func TestAWaitThatOnlyAnEchoAsksForIsTested(t *testing.T) {
 	assert.Fail(t, "half of it was never tried")
 }
 
-// A cap bounds no pace, but a wait under it may be too long all the same.
+// A cap sets no pace, but a wait under it may still be too long.
 func TestAWaitUnderACapIsTested(t *testing.T) {
 	r := runMachine(Config{Initial: 20, Max: 100})
 	r.Refused(0.5, r.send(0.1), Refusal{})
