@@ -197,34 +197,35 @@ func TestALongGuardHasNoFastPath(t *testing.T) {
 
 // A call that waits is not overtaken, by however many.
 func TestTheFastPathOvertakesNoCall(t *testing.T) {
-	w := newTwins(t, windows(throttle.Bucket(1, 5)))
-	other := newLimiter(t, throttle.Limits{Concurrency: 1})
-	slot, err := other.TryAcquire(throttle.Cost{})
+	busy := newLimiter(t, throttle.Limits{Concurrency: 1})
+	slot, err := busy.TryAcquire(throttle.Cost{})
 	require.NoError(t, err)
-	for name, wait := range map[string]func(ctx context.Context) error{
-		"a call": func(ctx context.Context) error { return w.fast.Wait(ctx, throttle.Cost{Requests: 5}) },
-		"a call that needs another limiter too": func(ctx context.Context) error {
-			return throttle.AcquireAll(ctx, []*throttle.Limiter{w.fast, other}, throttle.Cost{Requests: 5}, nil, make([]throttle.Permit, 2))
+	t.Cleanup(func() { slot.Release() })
+	for name, wait := range map[string]func(ctx context.Context, l *throttle.Limiter) error{
+		"a call": func(ctx context.Context, l *throttle.Limiter) error {
+			return l.Wait(ctx, throttle.Cost{Requests: 5})
+		},
+		"a call that needs another limiter too": func(ctx context.Context, l *throttle.Limiter) error {
+			return throttle.AcquireAll(ctx, []*throttle.Limiter{l, busy}, throttle.Cost{Requests: 5}, nil, make([]throttle.Permit, 2))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w.clock.Advance(time.Minute)
-			require.True(t, w.fast.Allow(throttle.Cost{}))
-			require.True(t, w.fast.Open())
+			l := newTwins(t, windows(throttle.Bucket(1, 5))).fast
+			require.True(t, l.Allow(throttle.Cost{}))
+			require.True(t, l.Open())
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error)
-			go func() { ended <- wait(ctx) }()
-			require.Eventually(t, func() bool { return w.fast.Stats().Waiting == 1 }, 10*time.Second, time.Millisecond)
+			go func() { ended <- wait(ctx, l) }()
+			require.Eventually(t, func() bool { return l.Stats().Waiting == 1 }, 10*time.Second, time.Millisecond)
 			for range 3 {
-				require.False(t, w.fast.Allow(throttle.Cost{}), "four units are left, for the call that waits")
-				require.False(t, w.fast.Open())
+				require.False(t, l.Allow(throttle.Cost{}), "four units are left, for the call that waits")
+				require.False(t, l.Open())
 			}
 			cancel()
 			require.Error(t, <-ended)
-			require.True(t, w.fast.Allow(throttle.Cost{}))
+			require.True(t, l.Allow(throttle.Cost{}))
 		})
 	}
-	slot.Release()
 }
 
 // What the end of a permit gives back depends on how full the bucket was meanwhile.
