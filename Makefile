@@ -59,13 +59,13 @@ test: ## Vet and test every module, shuffled, runnable examples included: some m
 	@echo 'make test: three stages; the first compiles everything, which takes minutes when nothing is cached'
 	$(STAGE) vet go vet work
 	$(STAGE) -again tests $(GO_TEST) $(TESTFLAGS) work
-	$(STAGE) otlp $(GO_TEST) -tags otlp $(TESTFLAGS) ./cmd/headrace/internal/otlp ./cmd/headrace/internal/gateway ./cmd/headrace/internal/command
+	$(STAGE) -again otlp $(GO_TEST) -tags otlp $(TESTFLAGS) ./cmd/headrace/internal/otlp ./cmd/headrace/internal/gateway ./cmd/headrace/internal/command
 
 .PHONY: test-race
 test-race: ## Test every module again with the race detector (which needs a C compiler), and those that have sizes with larger ones
 	$(STAGE) -again race $(GO_TEST) -race $(TESTFLAGS) work
 	$(STAGE) calls $(GO_TEST) ./throttle -run '^TestNoWindowIsEverExceeded$$' -calls 1000000
-	$(STAGE) locked $(GO_TEST) ./throttle -fast=none
+	$(STAGE) -again locked $(GO_TEST) ./throttle -fast=none
 	$(STAGE) items $(GO_TEST) ./store/sqlitestore -run '^TestManyProcessesShareAFile$$' -items 350
 	$(STAGE) quota $(GO_TEST) ./store/sqlitestore -run '^TestEightProcessesShareLimits$$' -calls 4000
 

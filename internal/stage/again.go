@@ -43,18 +43,27 @@ func isFatal(output string) bool {
 }
 
 // repeat runs each test alone, several times, and then its package once, because goleak looks for goroutines only where no
-// test has failed. It reports whether all passed. The last argument is the packages.
+// test has failed. It reports whether all passed.
 func repeat(out io.Writer, tests []test, args []string) (passed bool) {
-	flags := args[:len(args)-1]
 	passed = len(tests) > 0
 	packages := map[string]bool{}
 	for _, of := range tests {
 		packages[of.pkg] = true
-		alone := slices.Concat(flags, []string{"-run=^" + regexp.QuoteMeta(of.name) + "$", fmt.Sprintf("-count=%d", repetitions), of.pkg})
+		alone := only(args, "-run=^"+regexp.QuoteMeta(of.name)+"$", fmt.Sprintf("-count=%d", repetitions), of.pkg)
 		passed = passed && run(out, "again, "+of.String(), alone) == 0
 	}
 	for _, pkg := range slices.Sorted(maps.Keys(packages)) {
-		passed = passed && run(out, "again, "+short(pkg), slices.Concat(flags, []string{"-count=1", pkg})) == 0
+		passed = passed && run(out, "again, "+short(pkg), only(args, "-count=1", pkg)) == 0
 	}
 	return passed
+}
+
+// only replaces the packages of a go test, which are the workspace or folders in it. The flags of a test follow them.
+func only(args []string, replacement ...string) []string {
+	isPackage := func(arg string) bool { return arg == "work" || strings.HasPrefix(arg, "./") }
+	first := slices.IndexFunc(args, isPackage)
+	if first < 0 {
+		return slices.Concat(args, replacement)
+	}
+	return slices.Concat(args[:first], replacement, slices.DeleteFunc(slices.Clone(args[first:]), isPackage))
 }

@@ -194,6 +194,15 @@ func TestA(t *testing.T) {
 }
 `
 
+// The flags of a test are repeated too.
+func TestAgainWithFlags(t *testing.T) {
+	assert.Equal(t, []string{"go", "test", "-timeout", "20m", "-run=^TestA$", "m/a", "-fast=none"},
+		only([]string{"go", "test", "-timeout", "20m", "./a", "-fast=none"}, "-run=^TestA$", "m/a"))
+	assert.Equal(t, []string{"go", "test", "-race", "-count=1", "m/a"},
+		only([]string{"go", "test", "-race", "./a", "./b"}, "-count=1", "m/a"))
+	assert.Equal(t, []string{"go", "test", "-count=1", "m/a"}, only([]string{"go", "test", "work"}, "-count=1", "m/a"))
+}
+
 func TestAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		failures, other string
