@@ -46,7 +46,17 @@ type odd struct {
 
 func (o *odd) TakeBatch(ctx context.Context, r quota.Request, n int) ([]quota.Grant, error) {
 	o.batches.Add(1)
-	return o.MemoryStore.TakeBatch(ctx, r, n)
+	if o.take == nil {
+		return o.MemoryStore.TakeBatch(ctx, r, n)
+	}
+	grants := make([]quota.Grant, n)
+	for i := range grants {
+		var err error
+		if grants[i], err = o.take(ctx, r); err != nil {
+			return nil, err
+		}
+	}
+	return grants, nil
 }
 
 func (o *odd) Take(ctx context.Context, r quota.Request) (quota.Grant, error) {
