@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/account"
 	"github.com/headrace/headrace/internal/clock"
 	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/invalid"
@@ -75,6 +76,9 @@ type exchange struct {
 	target url.URL // where it is sent
 	client *client
 	ticket *line.Ticket
+
+	account account.ID // of the credential
+	hashed  bool       // it has been looked up
 	wire   wire
 	body   body
 	said   said
