@@ -182,7 +182,7 @@ type filling struct {
 	alarms *clock.Alarms
 	alarm  clock.Alarm
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex    // guards what follows
 	given time.Duration // when the alarm goes off, from the first Read
 	read  int64
 	over  bool // it is read

@@ -79,11 +79,11 @@ type exchange struct {
 
 	account account.ID // of the credential
 	hashed  bool       // it has been looked up
-	wire   wire
-	body   body
-	said   said
-	early  early
-	status int // of the upstream's answer; 0: there is none
+	wire    wire
+	body    body
+	said    said
+	early   early
+	status  int // of the upstream's answer; 0: there is none
 }
 
 // Value implements context.Context.
