@@ -13,7 +13,7 @@ import (
 
 // looked is the context of a request whose account may have been looked up.
 type looked struct {
-	context.Context
+	context.Context //nolint:containedctx // it is a context
 	id account.ID
 	ok bool
 }
