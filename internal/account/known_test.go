@@ -14,8 +14,8 @@ import (
 // looked is the context of a request whose account may have been looked up.
 type looked struct {
 	context.Context //nolint:containedctx // it is a context
-	id account.ID
-	ok bool
+	id              account.ID
+	ok              bool
 }
 
 func (l *looked) Account() (account.ID, bool) { return l.id, l.ok }
