@@ -16,7 +16,7 @@ const other = -1
 
 // events receives the parts of each event in a stream, and its end.
 type events interface {
-	passes(event []byte) bool // it is enough to know that one has ended
+	passes(event []byte) bool // takes a whole one, unless it has to be taken in parts
 	data(p []byte)            // a part of what one says
 	endEvent()
 }
@@ -26,7 +26,6 @@ func (l *lines) write(p []byte, to events) {
 	for len(p) > 0 {
 		if !l.within && !l.cr {
 			if n := whole(p); n > 0 && to.passes(p[:n]) {
-				to.endEvent()
 				p = p[n:]
 				continue
 			}

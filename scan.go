@@ -48,8 +48,8 @@ func (s *scan) write(p []byte) {
 	s.walker.Feed(p)
 }
 
-// passes reports whether an event has neither a usage nor an error: no member of such a name,
-// and no type that is one. Almost all are such.
+// passes takes an event that has neither a usage nor an error: no member of such a name, and no
+// type that is one. Almost all are such.
 func (s *scan) passes(event []byte) bool {
 	for i := 1; i < len(event); i++ {
 		if event[i-1] != '"' {
@@ -62,6 +62,7 @@ func (s *scan) passes(event []byte) bool {
 			}
 		}
 	}
+	s.begun = true
 	return true
 }
 
