@@ -29,7 +29,7 @@ type bound struct {
 	io.ReadCloser
 
 	transport *transport
-	began     time.Duration
+	began     time.Duration  // by the clock of the transport
 	timeout   time.Duration  // from the start of the attempt to the header; 0: none
 	firstByte time.Duration  // from the last Read of the request body to the header; 0: none
 	sent      *replay.Upload // says when the request was sent
@@ -55,13 +55,13 @@ func (x *exchange) bounded(ctx context.Context, timeout time.Duration) (context.
 	if b.transport != nil { // the body of an earlier attempt may still be read
 		b = new(bound)
 	}
-	b.transport, b.began, b.timeout, b.firstByte, b.sent = x.t, x.t.clock.Elapsed(), timeout, first, &x.sent
+	b.transport, b.timeout, b.firstByte, b.sent = x.t, timeout, first, &x.sent
 	ctx, b.cancel = context.WithCancelCause(ctx)
 	left := min(cmp.Or(timeout, first), cmp.Or(first, timeout))
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.alarm.To = b
-	x.t.alarms.Set(&b.alarm, left)
+	b.began = x.t.alarms.Set(&b.alarm, left)
 	return ctx, b
 }
 

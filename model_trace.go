@@ -159,6 +159,8 @@ type nameScan struct {
 	name   []byte
 }
 
+func (n *nameScan) passes([]byte) bool { return n.name != nil }
+
 func (n *nameScan) data(p []byte) { n.walker.Feed(p) }
 
 func (n *nameScan) endEvent() { n.walker.Reset() }

@@ -48,6 +48,37 @@ func (s *scan) write(p []byte) {
 	s.walker.Feed(p)
 }
 
+// passes takes an event that has neither a usage nor an error: no member of such a name, and no
+// type that is one. Almost all are such.
+func (s *scan) passes(event []byte) bool {
+	for i := 1; i < len(event); i++ {
+		if event[i-1] != '"' {
+			continue
+		}
+		switch event[i] {
+		case 'b', 'e', 'u':
+			if tells(event[i:]) {
+				return false
+			}
+		}
+	}
+	s.begun = true
+	return true
+}
+
+// tells reports whether a text may be the name of a usage or an error.
+func tells(text []byte) bool {
+	if rest, ok := bytes.CutPrefix(text, []byte(`usage"`)); ok {
+		return !bytes.HasPrefix(rest, []byte(`:null`)) // as in most of OpenAI's
+	}
+	for _, name := range [...]string{`error"`, `usageMetadata"`, `usage_metadata"`, `billed_units"`, `base_resp"`} {
+		if bytes.HasPrefix(text, []byte(name)) {
+			return true
+		}
+	}
+	return false
+}
+
 // data takes a part of what an event says.
 func (s *scan) data(p []byte) { s.walker.Feed(p) }
 

@@ -182,8 +182,8 @@ type filling struct {
 	alarms *clock.Alarms
 	alarm  clock.Alarm
 
-	mu    sync.Mutex // guards what follows
-	began time.Time
+	mu    sync.Mutex    // guards what follows
+	given time.Duration // when the alarm goes off, from the first Read
 	read  int64
 	over  bool // it is read
 	late  bool // its time was over
@@ -193,8 +193,8 @@ type filling struct {
 // hardly any body needs: most are there with the header.
 func (t *timed) fill(p []byte, alarms *clock.Alarms) error {
 	f := &t.fast
-	f.began, f.alarms, f.alarm.To = time.Now(), alarms, t
-	alarms.Set(&f.alarm, bodyTime)
+	f.given, f.alarms, f.alarm.To = bodyTime, alarms, t
+	alarms.Set(&f.alarm, f.given)
 	n, err := 0, error(nil)
 	for n < len(p) && err == nil {
 		var more int
@@ -229,8 +229,9 @@ func (t *timed) Ring() {
 	if f.over { // just now
 		return
 	}
-	if left := bodyTime + time.Duration(f.read/bodyRate)*time.Second - time.Since(f.began); left > 0 {
-		f.alarms.Set(&f.alarm, left)
+	if more := bodyTime + time.Duration(f.read/bodyRate)*time.Second - f.given; more > 0 {
+		f.given += more
+		f.alarms.Set(&f.alarm, more)
 		return
 	}
 	f.late = true

@@ -7,6 +7,9 @@ import (
 	"github.com/headrace/headrace/internal/line"
 )
 
+// Account implements account.Known for the transport, which would hash the credential again.
+func (x *exchange) Account() (id account.ID, ok bool) { return x.account, x.hashed }
+
 // caller returns which client sends the request of x: the one that its path or its
 // header names, or else that of its credential.
 func (x *exchange) caller(r *http.Request) (c line.Caller, f *failure) {
@@ -17,7 +20,8 @@ func (x *exchange) caller(r *http.Request) (c line.Caller, f *failure) {
 		}
 	}
 	if c.Client == "" {
-		c.Client = x.to.upstream.name + account.Number(account.Host(&x.target), account.OfTo(r, &x.target))
+		x.account, x.hashed = account.OfTo(r, &x.target), true
+		c.Client = x.to.upstream.name + account.Number(x.to.upstream.host, x.account)
 	}
 	c.Weight = x.proxy.config.Weights[c.Client]
 	switch priority := r.Header["X-Headrace-Priority"]; {

@@ -223,6 +223,26 @@ func TestAUsedUpQuota(t *testing.T) {
 	})
 }
 
+// A used-up quota is that of one credential, however the client is named.
+func TestAUsedUpQuotaIsOfOneCredential(t *testing.T) {
+	s := open(t, proxy.Config{Upstreams: map[string]proxy.Upstream{}}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.Header.Get("Authorization") == "Bearer broke" {
+			w.WriteHeader(http.StatusTooManyRequests)
+			_, _ = io.WriteString(w, `{"error":{"code":"insufficient_quota"}}`)
+		}
+	}))
+	send := func(path, key string) reply {
+		return s.do(t, s.request(t, http.MethodPost, path, `{}`, "Authorization", "Bearer "+key))
+	}
+	paths := []string{"/up/v1", "/c/one/up/v1"}
+	send(paths[0], "broke")
+	for _, path := range paths {
+		assert.Equal(t, "headrace_quota_exhausted", send(path, "broke").header.Get("X-Headrace-Error"), path)
+		assert.Equal(t, http.StatusOK, send(path, "rich").status, path)
+	}
+}
+
 func TestAnUpstreamThatDoesNotAnswer(t *testing.T) {
 	c := proxy.Config{Policy: guard.Policy{Timeout: 20 * time.Second}}
 	inBubble(t, c, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, func(s *bubble) {

@@ -68,11 +68,15 @@ func (x *exchange) trip(out *http.Request) (*http.Response, error) {
 	return x.to.upstream.sender.RoundTrip(out)
 }
 
-// requestHeader are the headers of a request for its upstream.
+// requestHeader are the headers of a request for its upstream. They are h itself if all of it is sent:
+// a RoundTripper must not change them.
 func requestHeader(h http.Header) http.Header {
+	if h["User-Agent"] != nil && allSent(h) {
+		return h
+	}
 	own := make(http.Header, len(h)+1)
 	for name, values := range h {
-		if !notSent(name) && !ofConnection(name) {
+		if sent(name) {
 			own[name] = values
 		}
 	}
@@ -80,6 +84,18 @@ func requestHeader(h http.Header) http.Header {
 		own["User-Agent"] = []string{""} // or net/http would add its own
 	}
 	return own
+}
+
+// sent reports whether a header of a request is for its upstream.
+func sent(name string) bool { return !notSent(name) && !ofConnection(name) }
+
+func allSent(h http.Header) bool {
+	for name := range h {
+		if !sent(name) {
+			return false
+		}
+	}
+	return true
 }
 
 // ofConnection reports whether a header is about one connection and not about the
@@ -104,10 +120,11 @@ func (x *exchange) header(h http.Header, out *http.Request, resp *http.Response)
 		}
 	}
 	dropEchoes(resp.Header, out)
+	empty := len(h) == 0 // as almost always
 	for name, values := range resp.Header {
 		switch {
 		case !returned(name):
-		case h[name] == nil:
+		case empty, h[name] == nil:
 			h[name] = values
 		default: // such as Vary
 			h[name] = append(h[name], values...)

@@ -177,6 +177,44 @@ func TestAnySimpleRequestIsPassedOnAsByAReverseProxy(t *testing.T) {
 	}
 }
 
+// noting keeps the header of the last request.
+type noting struct {
+	answering
+
+	sent http.Header
+}
+
+func (n *noting) RoundTrip(r *http.Request) (*http.Response, error) {
+	n.sent = r.Header
+	return n.answering.RoundTrip(r)
+}
+
+// The header of a request is that of the upstream's, without a copy, only if all of it is sent. Neither is changed.
+func TestTheHeaderOfARequestIsNotChanged(t *testing.T) {
+	base := &noting{}
+	g, err := registry.New(registry.Config{})
+	require.NoError(t, err)
+	p, err := proxy.New(proxy.Config{Base: base, Registry: g, Upstreams: map[string]proxy.Upstream{"up": {URL: "http://up.test"}}})
+	require.NoError(t, err)
+	for name, c := range map[string]struct{ header, want http.Header }{
+		"all":              {http.Header{"User-Agent": {"u"}, "Accept": {"a"}}, http.Header{"User-Agent": {"u"}, "Accept": {"a"}}},
+		"the proxy's":      {http.Header{"User-Agent": {"u"}, "X-Headrace-Priority": {"batch"}}, http.Header{"User-Agent": {"u"}}},
+		"the connection's": {http.Header{"User-Agent": {"u"}, "Connection": {"close"}}, http.Header{"User-Agent": {"u"}}},
+		"no user agent":    {http.Header{"Accept": {"a"}}, http.Header{"Accept": {"a"}, "User-Agent": {""}}},
+		"a coding":         {http.Header{"User-Agent": {"u"}, "Accept-Encoding": {"gzip"}}, http.Header{"User-Agent": {"u"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := httptest.NewRequest(http.MethodPost, "/up/v1", strings.NewReader("{}"))
+			r.Host, r.Header = "localhost", c.header.Clone()
+			w := httptest.NewRecorder()
+			p.ServeHTTP(w, r)
+			assert.Equal(t, http.StatusOK, w.Code)
+			assert.Equal(t, c.want, base.sent)
+			assert.Equal(t, c.header, r.Header)
+		})
+	}
+}
+
 // The header of a stream is there before its first event, and no answer that breaks
 // off looks whole.
 func TestTheHeaderOfAStreamIsFlushed(t *testing.T) {

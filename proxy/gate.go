@@ -99,11 +99,11 @@ func (*gate) preflight(r *http.Request) bool {
 // allowPage lets a page of an allowed origin read the answer, and reports
 // whether the request was only to ask for that and is answered.
 func (g *gate) allowPage(w http.ResponseWriter, r *http.Request) (asked bool) {
-	origin := r.Header.Get("Origin")
-	if origin == "" {
+	origins := r.Header["Origin"]
+	if len(origins) == 0 || origins[0] == "" {
 		return false
 	}
-	h := w.Header()
+	origin, h := origins[0], w.Header()
 	h.Set("Access-Control-Allow-Origin", origin) // admit has judged it
 	h.Add("Vary", "Origin")
 	h.Set("Access-Control-Expose-Headers", "*")

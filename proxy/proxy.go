@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/internal/account"
 	"github.com/headrace/headrace/internal/clock"
 	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/invalid"
@@ -75,11 +76,14 @@ type exchange struct {
 	target url.URL // where it is sent
 	client *client
 	ticket *line.Ticket
-	wire   wire
-	body   body
-	said   said
-	early  early
-	status int // of the upstream's answer; 0: there is none
+
+	account account.ID // of the credential
+	hashed  bool       // it has been looked up
+	wire    wire
+	body    body
+	said    said
+	early   early
+	status  int // of the upstream's answer; 0: there is none
 }
 
 // Value implements context.Context.

@@ -88,10 +88,11 @@ func notReturned(name string) bool {
 
 // relocate has a redirect within the upstream lead to the upstream again.
 func (x *exchange) relocate(h http.Header) {
-	to := h.Get("Location")
-	if to == "" {
+	locations := h["Location"]
+	if len(locations) == 0 || locations[0] == "" {
 		return
 	}
+	to := locations[0]
 	u, err := url.Parse(to)
 	base := x.to.upstream
 	own := err == nil && (u.Host == "" && u.Scheme == "" && strings.HasPrefix(u.Path, "/") ||

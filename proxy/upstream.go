@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/headrace/headrace/internal/account"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/presets/dialect"
@@ -72,6 +73,7 @@ type upstream struct {
 	name    string
 	url     *url.URL
 	path    string // of url, without the last slash
+	host    string // of url, as accounts are counted by
 	dialect dialect.Name
 	preset  presets.ID
 	sender  http.RoundTripper // by which its requests pass the limiters
@@ -99,6 +101,7 @@ func (c *Config) upstreams(to *invalid.Problems) map[string]*upstream {
 			to.Addf(field, "names of one letter are reserved for prefixes such as /c/NAME/: use a longer one")
 		}
 		u.url = checkURL(all[name].URL, field, to)
+		u.host = account.Host(u.url)
 		u.path = strings.TrimSuffix(u.url.EscapedPath(), "/")
 		u.dialect = speaks(name, u.url)
 		if u.preset != "" {

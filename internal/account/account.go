@@ -85,8 +85,21 @@ func (a *accounts) hash(text string) (c ID) {
 	return c
 }
 
+// Known is the context of a request whose account has been looked up.
+type Known interface {
+	// Account returns it; ok is false if it has not been looked up after all.
+	Account() (id ID, ok bool)
+}
+
 // Of returns the account of a request.
-func Of(req *http.Request) ID { return OfTo(req, req.URL) }
+func Of(req *http.Request) ID {
+	if k, ok := req.Context().(Known); ok {
+		if id, ok := k.Account(); ok {
+			return id
+		}
+	}
+	return OfTo(req, req.URL)
+}
 
 // OfTo returns the account of a request that is going to be sent to another URL.
 func OfTo(req *http.Request, to *url.URL) ID {

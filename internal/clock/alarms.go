@@ -39,15 +39,15 @@ type Alarm struct {
 	set           bool
 }
 
-// Set has o.To rung after d. o must not be set.
-func (a *Alarms) Set(o *Alarm, d time.Duration) {
+// Set has o.To rung after d, and returns the time by the clock. o must not be set.
+func (a *Alarms) Set(o *Alarm, d time.Duration) (now time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.Clock == nil {
 		c := New(nil)
 		a.Clock = &c
 	}
-	now := a.Clock.Elapsed()
+	now = a.Clock.Elapsed()
 	o.due, o.set = now+max(d, 1), true
 	before := a.last
 	for before != nil && before.due > o.due {
@@ -65,6 +65,7 @@ func (a *Alarms) Set(o *Alarm, d time.Duration) {
 		a.last = o
 	}
 	a.armLocked(now)
+	return now
 }
 
 // Clear takes o back, and reports whether it was set and will not ring.

@@ -99,9 +99,10 @@ func (t *turn) begin(ctx context.Context) (ask *asking, err error) {
 			t.follow(ask)
 		}
 	}()
-	now := l.clock.Elapsed()
-	n := t.line
-	if n == nil {
+	n, now := t.line, t.began
+	if n != nil {
+		now = l.clock.Elapsed()
+	} else {
 		n = l.of(t.name)
 		if n.turns++; n.turns == 1 {
 			l.busy++
@@ -180,12 +181,12 @@ func (t *turn) Asked(err error) (again bool) {
 	}
 	if t.ahead {
 		t.ask.end(nil)
-		t.count()
+		t.count(t.ticket.lines.clock.Elapsed())
 		return false
 	}
 	l := t.ticket.lines
 	l.mu.Lock()
-	ask := t.ask
+	now, ask := l.clock.Elapsed(), t.ask
 	t.ask, t.recalled = nil, false
 	n := t.line
 	if n.asking == t {
@@ -195,7 +196,7 @@ func (t *turn) Asked(err error) (again bool) {
 	n.settle(t)
 	switch {
 	case err == nil:
-		n.admitted(t)
+		n.admitted(t, now)
 	case errors.Is(err, intake.ErrOutranked):
 		again = true
 	case n.loose > 0 || early && n.asking != nil: // the queue of the guard is full of calls that are not in line yet
@@ -208,14 +209,13 @@ func (t *turn) Asked(err error) (again bool) {
 	recall()
 	ask.end(nil)
 	if !again {
-		t.count()
+		t.count(now)
 	}
 	return again
 }
 
 // admitted counts t, which was admitted.
-func (n *line) admitted(t *turn) {
-	now := n.lines.clock.Elapsed()
+func (n *line) admitted(t *turn, now time.Duration) {
 	n.recent.add(now)
 	if t.inLine() {
 		n.leave(t, true)
@@ -254,12 +254,12 @@ func (t *turn) lose() {
 	recall := t.passOn(true)
 	l.mu.Unlock()
 	recall()
-	t.count()
+	t.count(l.clock.Elapsed())
 }
 
 // count adds the wait to that of the ticket.
-func (t *turn) count() {
-	t.ticket.waited.Add(int64(max(0, t.ticket.lines.clock.Elapsed()-t.began)))
+func (t *turn) count(now time.Duration) {
+	t.ticket.waited.Add(int64(max(0, now-t.began)))
 }
 
 // end ends the wait of t for admission because of err.

@@ -66,8 +66,11 @@ func Check(r *http.Request, hosts []string) error {
 	if !allowed(r.Host, hosts) {
 		return &Error{"Host", r.Host, "use localhost or an IP address, or add the name to the allowed hosts"}
 	}
-	origin := r.Header.Values("Origin")
+	origin := r.Header["Origin"]
 	if len(origin) == 0 { // browsers leave it out of a GET across origins that reads nothing
+		if len(r.Header["Sec-Fetch-Site"]) == 0 { // not a browser
+			return nil
+		}
 		switch site := r.Header.Get("Sec-Fetch-Site"); {
 		case site == "", site == "none", site == "same-origin":
 		case r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Method == http.MethodGet: // a link

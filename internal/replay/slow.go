@@ -33,7 +33,7 @@ type Keeper struct {
 func (k *Keeper) Keep(body io.ReadCloser, length int64, d time.Duration, done func(fresh []byte) bool) *Answer {
 	r, ok := k.idle.Get().(*beginning)
 	if !ok {
-		r = &beginning{came: make(chan struct{}, 1), late: make(chan struct{}, 1)}
+		r = &beginning{events: make(chan beginningEvent, 2)}
 		r.run = r.read
 		r.alarm = &clock.Alarm{To: r}
 	}
@@ -44,13 +44,11 @@ func (k *Keeper) Keep(body io.ReadCloser, length int64, d time.Duration, done fu
 	r.body, r.done, r.head = body, done, make([]byte, 0, size)
 	k.alarms.Set(r.alarm, d)
 	go r.run()
-	select {
-	case <-r.came:
-	case <-r.late:
+	if <-r.events == late {
 		return &Answer{head: r.leave(), rest: r}
 	}
 	if !k.alarms.Clear(r.alarm) {
-		<-r.late // it is about to be there
+		<-r.events // it is about to be late
 	}
 	a := &Answer{head: r.head}
 	if r.err == nil {
@@ -61,7 +59,7 @@ func (k *Keeper) Keep(body io.ReadCloser, length int64, d time.Duration, done fu
 			a.err = r.err
 		}
 	}
-	*r = beginning{came: r.came, late: r.late, alarm: r.alarm, run: r.run}
+	*r = beginning{events: r.events, alarm: r.alarm, run: r.run}
 	k.idle.Put(r)
 	return a
 }
@@ -77,16 +75,14 @@ func (k *Keeper) KeepFor(body io.ReadCloser, length int64, d time.Duration) *Ans
 	_ = body.Close() // which ends the Read
 	k.alarms.Set(r.alarm, patience)
 	defer k.alarms.Clear(r.alarm)
-	select {
-	case <-r.came:
-		a.head, a.rest = append(a.head, r.last...), nil
-		if r.err != io.EOF { //nolint:errorlint // readers return it as it is
-			a.err = io.ErrUnexpectedEOF
-		}
-		return a
-	case <-r.late:
+	if <-r.events == late {
 		return &Answer{err: io.ErrUnexpectedEOF}
 	}
+	a.head, a.rest = append(a.head, r.last...), nil
+	if r.err != io.EOF { //nolint:errorlint // readers return it as it is
+		a.err = io.ErrUnexpectedEOF
+	}
+	return a
 }
 
 var errReadExit = errors.New("replay: Read of the response's body ended its goroutine")
@@ -94,28 +90,34 @@ var errReadExit = errors.New("replay: Read of the response's body ended its goro
 // beginning is a body with a first part that is read on a goroutine of its own. If that
 // takes too long, beginning is the rest of the body.
 type beginning struct {
-	body  io.ReadCloser
-	done  func(fresh []byte) bool
-	came  chan struct{} // receives when the goroutine ends
-	late  chan struct{} // receives when alarm goes off
-	alarm *clock.Alarm
-	run   func() // read: a go statement allocates nothing for it
+	body   io.ReadCloser
+	done   func(fresh []byte) bool
+	events chan beginningEvent // one channel: a receive costs half of a select
+	alarm  *clock.Alarm
+	run    func() // read: a go statement allocates nothing for it
 
-	mu   sync.Mutex // guards head and left until came
+	mu   sync.Mutex // guards head and left until it came
 	head []byte
 	left bool // the head was passed on: what is read from now on is last
 
 	last []byte
 	err  error // behind the head, or behind last
-	had  bool  // the caller has received from came
+	had  bool  // the caller has received that it came
 }
 
+type beginningEvent uint8
+
+const (
+	came beginningEvent = iota // the goroutine has ended
+	late                       // the alarm has gone off
+)
+
 // Ring is called by alarm.
-func (r *beginning) Ring() { r.late <- struct{}{} }
+func (r *beginning) Ring() { r.events <- late }
 
 // read fills the head.
 func (r *beginning) read() {
-	defer func() { r.came <- struct{}{} }()
+	defer func() { r.events <- came }()
 	for more := true; more; {
 		p := r.room()
 		n, err := r.piece(p)
@@ -165,7 +167,7 @@ func (r *beginning) leave() []byte {
 // Read implements io.Reader.
 func (r *beginning) Read(p []byte) (n int, err error) {
 	if !r.had {
-		<-r.came
+		<-r.events
 		r.had = true
 	}
 	n = copy(p, r.last)

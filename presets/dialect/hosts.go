@@ -6,8 +6,9 @@ import (
 )
 
 // hosts finds the dialect of a host. It is called for every request of a gateway, so that most hosts cost one lookup per domain
-// level.
+// level, and an address or a local name one altogether.
 type hosts struct {
+	tops     map[string]bool // top-level domains
 	domains  map[string]*speaker
 	longest  int // of the domains
 	patterns []hostPattern
@@ -21,6 +22,7 @@ type hostPattern struct {
 
 func (t *hosts) add(s *speaker) {
 	for _, h := range s.hosts {
+		t.tops[top(h)] = true
 		if star := strings.LastIndexByte(h, '*'); star >= 0 {
 			t.patterns = append(t.patterns, hostPattern{h, h[star+1:], s})
 			continue
@@ -33,6 +35,9 @@ func (t *hosts) add(s *speaker) {
 // of returns the dialect of a lower-case host, or nil if it is unknown. A test ensures that the tables name each host once, so
 // that their order does not matter.
 func (t *hosts) of(host string) *speaker {
+	if !t.tops[top(host)] {
+		return nil
+	}
 	for domain, more := host, true; more; _, domain, more = strings.Cut(domain, ".") {
 		if len(domain) > t.longest {
 			continue
@@ -52,3 +57,6 @@ func (t *hosts) of(host string) *speaker {
 	}
 	return nil
 }
+
+// top returns the last label of a host.
+func top(host string) string { return host[strings.LastIndexByte(host, '.')+1:] }

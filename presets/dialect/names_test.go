@@ -53,6 +53,8 @@ func TestByHost(t *testing.T) {
 		"s3.amazonaws.com":                             dialect.Auto,
 		"en.wikipedia.org":                             dialect.Wikimedia,
 		"fake-openai.com":                              dialect.Auto,
+		"10.0.0.1:8080":                                dialect.Auto,
+		"api.openai.invalid":                           dialect.Auto,
 		"[::1]:8080":                                   dialect.Auto,
 		"[::1]":                                        dialect.Auto,
 		":":                                            dialect.Auto,

@@ -44,7 +44,7 @@ type allTables struct {
 
 func newTables() *allTables {
 	t := &allTables{common: common(), gauges: plainGauges(), byName: map[Name]*speaker{}}
-	t.marks.place, t.hosts.domains = map[string]int{}, map[string]*speaker{}
+	t.marks.place, t.hosts.tops, t.hosts.domains = map[string]int{}, map[string]bool{}, map[string]*speaker{}
 	for _, group := range [][]speaker{{anthropic(), azure(), gemini()}, inference(), services(), {openAI()}, standard()} {
 		for i := range group {
 			s := &group[i]
