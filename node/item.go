@@ -40,7 +40,6 @@ func (r *run[S, In, Out]) next(w *worker[In, Out]) bool {
 	it := &w.item
 	ok := r.take(it)
 	if ok {
-		r.started()
 		w.busy, w.task = true, task[In, Out]{
 			res: Result[In, Out]{Index: it.index, In: it.in}, began: emit.Now(r.observer), entry: it.entry, err: it.err,
 			ctx: r.traces.begin(r.ctx, r.b.name, it.index),

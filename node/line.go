@@ -51,8 +51,6 @@ func (l *line[In, Out]) origin() any { return l }
 
 func (l *line[In, Out]) reserve(ctx context.Context) bool { return enter(ctx, l.room) }
 
-func (l *line[In, Out]) unreserve() { <-l.room }
-
 func (l *line[In, Out]) begin(it *item[In]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -168,4 +166,20 @@ func (l *line[In, Out]) rest(yield func(Result[In, Out]) bool) bool {
 		}
 	}
 	return true
+}
+
+// enter puts one into places, which is bounded; false if ctx ended before
+// there was room.
+func enter(ctx context.Context, places chan<- struct{}) bool {
+	select {
+	case places <- struct{}{}: // cheaper than to look at two channels
+		return true
+	default:
+	}
+	select {
+	case places <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }

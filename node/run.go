@@ -32,10 +32,8 @@ type outlet[In, Out any] interface {
 
 // roomy is an outlet that lets only so many items begin ahead of what was delivered.
 type roomy interface {
-	// reserve waits for room; false if ctx ended first.
+	// reserve waits for room; false if ctx ended first. Only one goroutine calls it.
 	reserve(ctx context.Context) bool
-	// unreserve returns room for which there was no item.
-	unreserve()
 }
 
 // run is one run of a batch. It is stopped in two stages: first the intake
@@ -45,7 +43,6 @@ type run[S, In, Out any] struct {
 	b        *Batch[S, In, Out]
 	src      source[In]
 	out      outlet[In, Out]
-	room     roomy                  // out, if it is one, or nil
 	resume   *resume[In]            // nil without a journal
 	commit   *committer[S, In, Out] // nil: there is neither a journal nor a sink
 	observer event.Observer
@@ -74,6 +71,7 @@ type run[S, In, Out any] struct {
 	mu      sync.Mutex // guards everything below
 	closed  bool
 	workers map[*worker[In, Out]]struct{}
+	reads   bool          // a goroutine reads the input
 	undo    []func() bool // takes back what hangs on contexts and timers
 	late    error         // of the first item that the deadline left pending while others went on
 }
@@ -116,8 +114,6 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 	}
 	r.begun = emit.ItemCounters(r.observer, b.name)
 	ctx, r.traces, r.attempts = traced(ctx, r.observer)
-	r.src = open(r.begin)
-	r.room, _ = out.(roomy)
 	outer, nested, release := around(ctx)
 	if !nested {
 		ctx = context.WithoutCancel(ctx) // the grace period outlives the caller's context
@@ -132,8 +128,13 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 	r.ctx = intake.With(ctx, r.intake)
 	r.scoped = occurrence.In(r.ctx)     //nolint:contextcheck // it is of the run
 	_, r.timed = intake.Deadline(r.ctx) //nolint:contextcheck // it is of the run
-	r.mu.Lock()                         // until all are there: a worker that finds nothing to do may otherwise be the last to leave
+	room, _ := out.(roomy)
+	r.mu.Lock() // until all are there: a worker that finds nothing to do may otherwise be the last to leave
 	defer r.mu.Unlock()
+	r.src = open(feed[In]{
+		begin: r.begin, room: room, intake: r.intake, may: r.mayTake, workers: b.workers(),
+		reading: r.reading, read: r.read,
+	})
 	r.undo = []func() bool{
 		context.AfterFunc(r.intake, func() { r.leaveTime(outer, nested) }), //nolint:contextcheck // it is of the run
 		context.AfterFunc(ctx, func() {
@@ -154,6 +155,7 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 // begin is called with each item before a worker gets it.
 func (r *run[S, In, Out]) begin(it *item[In]) {
 	r.out.begin(it) // first: whatever becomes of it, it has its place
+	r.started()
 	for _, n := range r.begun {
 		n.Add(1)
 	}
@@ -260,19 +262,16 @@ func (r *run[S, In, Out]) take(it *item[In]) bool {
 	if r.ctx.Err() != nil {
 		r.stop(context.Cause(r.ctx))
 	}
-	if r.last.Load() != nil || r.room != nil && !r.room.reserve(r.intake) {
-		return false
-	}
 	*it = item[In]{}
-	ok, err := r.src.take(r.intake, it)
+	ok, err := r.src.take(it)
 	if err != nil {
 		r.stop(inputError(err))
 	}
-	if r.room != nil && !ok {
-		r.room.unreserve()
-	}
 	return ok
 }
+
+// mayTake reports whether another item may begin.
+func (r *run[S, In, Out]) mayTake() bool { return r.intake.Err() == nil && r.last.Load() == nil }
 
 func inputError(err error) error { return fmt.Errorf("the input failed: %w", err) }
 

@@ -3,23 +3,37 @@ package node
 import (
 	"context"
 	"iter"
-	"sync/atomic"
+	"sync"
 
 	"github.com/headrace/headrace/internal/panics"
 )
 
-// sequence is a source that pulls from an iterator, one worker at a time. The
-// turn is a channel and no mutex, because the iterator is user code that may
-// block: a worker that waits for it can still be stopped.
+// sequence is a source that reads an iterator in a goroutine of its own. It reads an item only if a worker is free to
+// begin it at once and the outlet has room, so it is never ahead of the workers.
+//
+// One worker at a time is woken, and it wakes the next if there is more than it takes: most of a burst of short items
+// is done by then.
 type sequence[In any] struct {
-	begin   func(*item[In])
-	turn    chan struct{} // holds one while a worker has it
-	next    func() (In, error, bool)
-	end     func()
-	index   int64
-	inside  atomic.Bool // a worker is in next, or was ended in there by a panic or runtime.Goexit
-	done    atomic.Bool
-	stopped atomic.Bool
+	feed[In]
+
+	unwatch func() bool // of the intake
+
+	mu     sync.Mutex // guards everything below
+	more   sync.Cond  // the reader waits on it until a worker is free, and stop until ended
+	work   sync.Cond  // workers wait on it for an item
+	ring   []item[In] // what was read and no worker has yet
+	head   int        // in ring
+	queued int        // in ring
+	free   int        // workers without an item
+	idle   int        // of these, those that wait on work, or are on their way from there
+	waking bool       // one is on its way
+	full   bool       // the reader waits on more
+	over   bool       // nothing more is read
+	ending bool       // the iterator is being ended before its end
+	ended  bool       // it has returned
+	done   bool       // it came to its end
+	failed error      // of its code, before over
+	err    error      // of its code
 }
 
 // pulled opens seq; nil has no items.
@@ -27,81 +41,151 @@ func pulled[In any](seq iter.Seq2[In, error]) opener[In] {
 	if seq == nil {
 		seq = Slice[In](nil)
 	}
-	return func(begin func(*item[In])) source[In] { return pull(seq, begin) }
-}
-
-func pull[In any](seq iter.Seq2[In, error], begin func(*item[In])) *sequence[In] {
-	next, end := iter.Pull2(func(yield func(In, error) bool) {
-		var panicked error
-		defer func() {
-			if panicked != nil {
-				panic(panicked) // with its stack, which ends with this goroutine
-			}
-		}()
-		defer panics.Catch(&panicked)
-		seq(yield)
-	})
-	return &sequence[In]{begin: begin, turn: make(chan struct{}, 1), next: next, end: end}
-}
-
-func (s *sequence[In]) take(ctx context.Context, it *item[In]) (ok bool, err error) {
-	if !enter(ctx, s.turn) {
-		return false, nil
+	return func(f feed[In]) source[In] {
+		s := &sequence[In]{feed: f, ring: make([]item[In], f.workers)}
+		s.more.L, s.work.L = &s.mu, &s.mu
+		f.reading()
+		s.unwatch = context.AfterFunc(f.intake, s.shut)
+		go s.run(seq)
+		return s
 	}
-	defer s.pass()
+}
+
+func (s *sequence[In]) run(seq iter.Seq2[In, error]) {
+	done, err := false, errGoexit // unless it returns
+	defer func() {
+		s.unwatch()
+		s.end(done, err)
+		s.read()
+	}()
+	done, err = s.all(seq)
+}
+
+// all reads seq. done reports that it came to its end.
+func (s *sequence[In]) all(seq iter.Seq2[In, error]) (done bool, err error) {
 	defer panics.Catch(&err)
-	if s.inside.Load() || s.done.Load() || ctx.Err() != nil {
+	on := s.wanted()
+	if !on {
 		return false, nil
 	}
-	s.inside.Store(true)
-	it.in, it.err, ok = s.next()
-	s.inside.Store(false)
-	if !ok {
-		s.done.Store(true)
-		return false, nil
+	it := new(item[In])
+	index := int64(0)
+	seq(func(in In, err error) bool {
+		if !on {
+			return false
+		}
+		*it = item[In]{index: index, in: in, err: err}
+		index++
+		s.begin(it)
+		s.put(it)
+		on = s.wanted()
+		return on
+	})
+	return on, nil
+}
+
+// put gives a worker an item.
+func (s *sequence[In]) put(it *item[In]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ring[(s.head+s.queued)%len(s.ring)] = *it
+	s.queued++
+	s.wakeLocked()
+}
+
+// wanted waits until another item may be read; false if none may any more.
+func (s *sequence[In]) wanted() bool {
+	if s.lacking() && s.may() && (s.room == nil || s.room.reserve(s.intake)) {
+		return true
 	}
-	it.index = s.index
-	s.index++
-	s.begin(it)
+	s.mu.Lock()
+	s.ending = true
+	s.mu.Unlock()
+	s.shut() // not only the intake ends it
+	return false
+}
+
+// lacking waits until a worker lacks an item.
+func (s *sequence[In]) lacking() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.queued >= s.free && !s.over {
+		s.full = true
+		s.more.Wait()
+	}
+	return !s.over
+}
+
+// lackLocked wakes the reader if a worker lacks an item.
+func (s *sequence[In]) lackLocked() {
+	if s.full && s.queued < s.free {
+		s.full = false
+		s.more.Signal()
+	}
+}
+
+func (s *sequence[In]) wakeLocked() {
+	if s.queued > 0 && s.idle > 0 && !s.waking {
+		s.waking = true
+		s.work.Signal()
+	}
+}
+
+// take returns what was read, also after the end of the intake: it has begun.
+func (s *sequence[In]) take(it *item[In]) (ok bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.free++
+	for s.queued == 0 && !s.over {
+		s.lackLocked()
+		s.idle++
+		s.work.Wait()
+		s.idle--
+		s.waking = false
+	}
+	s.free--
+	if s.queued == 0 {
+		return false, s.failed
+	}
+	*it, s.ring[s.head] = s.ring[s.head], item[In]{}
+	s.head = (s.head + 1) % len(s.ring)
+	s.queued--
+	s.lackLocked()
+	s.wakeLocked()
 	return true, nil
 }
 
-// pass gives the turn to the next. An iterator that hung while the source was
-// stopped is ended now.
-func (s *sequence[In]) pass() {
-	<-s.turn
-	if s.stopped.Load() {
-		_ = s.stop() // the run has ended: its error has no receiver
-	}
+// shut ends the reading.
+func (s *sequence[In]) shut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over, s.full = true, false
+	s.more.Broadcast()
+	s.work.Broadcast()
 }
 
-// stop leaves it to pass while a worker is inside the iterator. The caller that ends
-// it keeps the turn, so that no other follows.
-func (s *sequence[In]) stop() (err error) {
-	defer panics.Catch(&err)
-	s.stopped.Store(true)
-	select {
-	case s.turn <- struct{}{}:
-		s.end()
-	default:
+func (s *sequence[In]) end(done bool, err error) {
+	s.mu.Lock()
+	if !s.over {
+		s.failed = err
 	}
-	return nil
+	s.ended, s.done, s.err = true, done, err
+	s.mu.Unlock()
+	s.shut()
 }
 
-func (s *sequence[In]) exhausted() bool { return s.done.Load() }
+// stop waits until an iterator that is being ended has returned, but not for one that hangs: that is ended when it yields.
+func (s *sequence[In]) stop() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.ending && !s.ended {
+		s.more.Wait()
+	}
+	return s.err
+}
 
-// enter puts one into places, which is bounded; false if ctx ended before
-// there was room.
-func enter(ctx context.Context, places chan<- struct{}) bool {
-	select {
-	case places <- struct{}{}: // cheaper than to look at two channels
-		return true
-	default:
-	}
-	select {
-	case places <- struct{}{}:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+func (s *sequence[In]) exhausted() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.done
 }

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"context"
 	"runtime"
 	"sync/atomic"
 )
@@ -12,29 +11,29 @@ import (
 type table[In, Out any] struct {
 	*Report[In, Out]
 
-	rows    *results[In, Out]
-	started func(*item[In]) // is called with each item, in any order
+	rows *results[In, Out]
+	feed feed[In] // begin is called in any order
 
 	_    [64]byte // keeps what every worker writes apart from what every worker reads
 	next atomic.Int64
 	_    [64]byte
 }
 
-func (t *table[In, Out]) open(begin func(*item[In])) source[In] {
-	t.started = begin
+func (t *table[In, Out]) open(f feed[In]) source[In] {
+	t.feed = f
 	return t
 }
 
-func (t *table[In, Out]) take(ctx context.Context, it *item[In]) (ok bool, _ error) {
-	if t.exhausted() || ctx.Err() != nil {
-		return false, nil //nolint:nilerr // the end of ctx is no failure of the input
+func (t *table[In, Out]) take(it *item[In]) (ok bool, _ error) {
+	if t.exhausted() || !t.feed.may() {
+		return false, nil
 	}
 	i := t.next.Add(1) - 1
 	if i >= int64(len(t.rows.ins)) {
 		return false, nil
 	}
 	it.index, it.in = i, t.rows.ins[i]
-	t.started(it)
+	t.feed.begin(it)
 	return true, nil
 }
 

@@ -87,8 +87,24 @@ func (r *run[S, In, Out]) leave(w *worker[In, Out]) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.workers, w)
+	r.emptyLocked()
+}
+
+// reading has the run wait for a goroutine that reads its input.
+func (r *run[S, In, Out]) reading() { r.reads = true }
+
+// read takes that goroutine out of the run.
+func (r *run[S, In, Out]) read() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reads = false
+	r.emptyLocked()
+}
+
+// emptyLocked ends the run when nothing is left of it.
+func (r *run[S, In, Out]) emptyLocked() {
 	switch {
-	case len(r.workers) > 0:
+	case len(r.workers) > 0 || r.reads || r.closed:
 	case r.commit != nil:
 		r.commit.finish(true)
 	default:
