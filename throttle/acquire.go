@@ -9,7 +9,7 @@ func (l *Limiter) Allow(c Cost) bool {
 	if f := l.fast.Load(); f != nil && single(&c) {
 		v = f.allow(&l.clock)
 	} else if r := l.ring.Load(); r != nil && single(&c) {
-		v = r.allow(&l.clock)
+		v = r.allow(l.clock.Elapsed())
 	}
 	switch v {
 	case allowed:
@@ -17,7 +17,7 @@ func (l *Limiter) Allow(c Cost) bool {
 	case refused:
 		l.refusals.Add(1)
 		return false
-	case undecided, overtaken:
+	case undecided:
 	}
 	if l.governor != nil {
 		return l.allowGoverned(c)

@@ -55,7 +55,6 @@ const (
 	undecided verdict = iota // the lock is needed
 	allowed
 	refused
-	overtaken // by another call: try again
 )
 
 // allow admits or refuses a call of one request.

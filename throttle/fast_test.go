@@ -188,6 +188,23 @@ func TestTheRingGrows(t *testing.T) {
 	assert.True(t, w.fast.Open())
 }
 
+// A ring that is full before its window is grows, though calls are slower while it is closed, so that fewer units count.
+func TestAFullRingGrows(t *testing.T) {
+	w := newTwins(t, windows(throttle.Sliding(1000, time.Second)))
+	closed := 0
+	for i := range 10_000 {
+		d := time.Second / 600
+		if !w.fast.Open() {
+			d *= 3
+			closed = i
+		}
+		w.advance(d)
+		require.Equal(t, w.slow.Allow(throttle.Cost{}), w.fast.Allow(throttle.Cost{}), i)
+	}
+	assert.Less(t, closed, 3000)
+	w.same(t)
+}
+
 // A guard that is longer than a word has room for leaves the slow way, which allocates nothing.
 func TestALongGuardHasNoFastPath(t *testing.T) {
 	w := newTwins(t, windows(throttle.Bucket(1e9, 1000)), throttle.WithMargin(10*time.Hour))
