@@ -65,6 +65,11 @@ func (a *amounts) set(c *Cost) {
 	}
 }
 
+// copy is as copyCost.
+func (a *amounts) copy(b *amounts) {
+	a[0], a[1], a[2], a[3], a[4] = b[0], b[1], b[2], b[3], b[4]
+}
+
 func (a *amounts) cost() Cost {
 	return Cost{a[Requests], a[Tokens], a[InputTokens], a[OutputTokens], a[Points]}
 }

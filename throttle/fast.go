@@ -148,9 +148,10 @@ func (l *Limiter) foldBucketLocked(f *fast) {
 	l.countLocked(n, &amounts{Requests: n})
 }
 
-// openLocked lets calls of one request be admitted without the lock, if nothing else can hold them back.
+// openLocked lets calls of one request be admitted without the lock, if nothing else can hold them back. The limits must
+// be simple.
 func (l *Limiter) openLocked(now instant) {
-	if !l.simple || l.closed.cause != nil || l.paused > now ||
+	if l.closed.cause != nil || l.paused > now ||
 		l.queue.head != nil || len(l.fronts)+len(l.heads)+l.joined+len(l.tries) > 0 {
 		return
 	}

@@ -143,13 +143,6 @@ func (l *Limiter) checkGuard(lim Limits, p *invalid.Problems) {
 	}
 }
 
-// slotFreeLocked reports whether slots alone hold calls back, and one is free. Then a call that fits is admitted whatever
-// the time is, and the clock, a third of what a free slot costs, is not read.
-func (l *Limiter) slotFreeLocked() bool {
-	return len(l.gauges) == 0 && (l.limit == 0 || l.inFlight < l.limit) && l.paused <= l.last && l.closed.cause == nil &&
-		l.queue.head == nil && len(l.fronts) == 0 && l.governor == nil
-}
-
 // nowLocked never steps back, whatever an injected clock does.
 func (l *Limiter) nowLocked() instant {
 	l.last = max(l.last, l.clock.Elapsed())
