@@ -126,7 +126,8 @@ func (l *Limiter) foldRingLocked(r *ring) {
 	for i := end - min(n, r.back); i < end; i++ {
 		m.Take(r.base+when(r.word(i).Load()), 1)
 	}
-	r.filled = when(r.word(end-1).Load())-when(r.word(end-r.back).Load()) < r.per
+	next := max(when(r.word(end-1).Load()), instant(r.opened.Load())) // a unit was taken no earlier
+	r.filled = next-when(r.word(end-r.back).Load()) < r.per
 	r.first = end + 1
 }
 

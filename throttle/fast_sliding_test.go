@@ -96,3 +96,14 @@ func TestNoUnitIsTakenBeforeTheRingWasOpened(t *testing.T) {
 	require.Equal(t, allowed, r.take(i, word, last, now))
 	assert.Equal(t, now+time.Millisecond, when(r.word(i).Load()))
 }
+
+// A ring that is sealed before anything was taken from it does not grow.
+func TestAnUnusedRingStaysSmall(t *testing.T) {
+	l, r, c := openRing(t, 1000)
+	c.Advance(time.Second)
+	for range 10 {
+		require.False(t, l.Allow(Cost{Requests: 1001})) // seals the ring
+		require.True(t, l.Open())
+	}
+	assert.Same(t, r, l.ring.Load())
+}

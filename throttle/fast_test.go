@@ -354,11 +354,14 @@ func exactAmongMany(t *testing.T, window throttle.Window) {
 	assert.Equal(t, calls, s.Admitted+s.Refused)
 }
 
-// In real time no interval of a sliding window has more calls that began and ended in it than it may have.
+// In real time no interval of a sliding window has more calls that began and ended in it than it may have, whatever
+// closes the ring: calls that wait, permits that are out, new limits. What has waited began just before it was admitted.
 func TestTheRingNeverExceedsItsWindow(t *testing.T) {
 	t.Cleanup(throttle.SetFast(func(clockwork.Clock, bool) bool { return true }))
 	const goroutines, most, per = 4, 50, 200 * time.Microsecond
-	l := newLimiter(t, windows(throttle.Sliding(most, per)))
+	roomy := throttle.Limits{Concurrency: goroutines + 1, Windows: []throttle.Window{throttle.Sliding(most, per)}}
+	tight := throttle.Limits{Concurrency: goroutines + 1, Windows: []throttle.Window{throttle.Sliding(most/2, per)}}
+	l := newLimiter(t, roomy)
 	type span struct{ began, ended time.Duration }
 	logs := make([][]span, goroutines)
 	start := time.Now()
@@ -367,7 +370,21 @@ func TestTheRingNeverExceedsItsWindow(t *testing.T) {
 		wg.Go(func() {
 			for i := range 20_000 {
 				s := span{began: time.Since(start)}
-				ok := l.Allow(throttle.Cost{})
+				var ok bool
+				switch {
+				case i%100 == g:
+					p, err := l.Acquire(t.Context(), throttle.Cost{})
+					assert.NoError(t, err)
+					sent, _ := p.Sent()
+					s.began, ok = sent.At.Sub(start), true
+					p.Release()
+				case i%1000 == 500+g:
+					assert.NoError(t, l.SetLimits(tight))
+				case i%1000 == 600+g:
+					assert.NoError(t, l.SetLimits(roomy))
+				default:
+					ok = l.Allow(throttle.Cost{})
+				}
 				if s.ended = time.Since(start); ok {
 					logs[g] = append(logs[g], s)
 				}
