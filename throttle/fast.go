@@ -30,6 +30,9 @@ import (
 // say, so a word that has changed and changed back is the same state. Other limits, and a later base, have a fast of
 // their own, and the old one stays sealed for ever.
 //
+// Such a call is not refused as of its old clock: the others may have taken units that were not there yet, and left some.
+// It reads the clock again, after the word. What does not fit then did not fit when it read the word.
+//
 // New opens the word of a limiter with nothing but a bucket (bornOpen). After that only Allow does, when it has taken the
 // lock anyway. The word is closed to limits that it cannot express (set), and while anything holds calls back or waits
 // (openLocked). When it has no room left, for the count or for the instant, Allow takes the lock, which begins anew.
@@ -67,7 +70,9 @@ func (f *fast) allow(c *clock.Clock) verdict {
 			return undecided // or sealed
 		}
 		if full-f.depth > now {
-			return refused
+			if now = c.Elapsed() - f.base; full-f.depth > now {
+				return refused
+			}
 		}
 		next := max(full, now) + f.perUnit
 		if next > instantMask {

@@ -264,6 +264,45 @@ func TestTheFastPathWaitsForPermits(t *testing.T) {
 	w.same(t)
 }
 
+// A call that was held up after it had read its clock is not refused because of the units that others took meanwhile, if
+// some are left.
+func TestTheFastPathRefusesNoCallAsOfAnOldClock(t *testing.T) {
+	t.Cleanup(throttle.SetFast(func(clockwork.Clock, bool) bool { return true }))
+	for name, window := range map[string]throttle.Window{
+		"a bucket": throttle.Bucket(1, 2), "a sliding window": throttle.Sliding(2, time.Second),
+	} {
+		t.Run(name, func(t *testing.T) {
+			clock := &holding{FakeClock: clockwork.NewFakeClock()}
+			l, err := throttle.New(windows(window), throttle.WithClock(clock))
+			require.NoError(t, err)
+			require.True(t, l.Allow(throttle.Cost{}))
+			require.True(t, l.Open())
+			clock.then = func() {
+				clock.Advance(10 * time.Second)
+				require.True(t, l.Allow(throttle.Cost{}))
+			}
+			require.True(t, l.Allow(throttle.Cost{}))
+			require.True(t, l.Open())
+			require.False(t, l.Allow(throttle.Cost{}))
+		})
+	}
+}
+
+// holding is a clock that holds up the next call that has read it.
+type holding struct {
+	*clockwork.FakeClock
+	then func()
+}
+
+func (h *holding) Since(t time.Time) time.Duration {
+	d := h.FakeClock.Since(t)
+	if then := h.then; then != nil {
+		h.then = nil
+		then()
+	}
+	return d
+}
+
 // Calls that are made at once by several processors are all counted.
 func TestTheFastPathLosesNoCall(t *testing.T) {
 	t.Cleanup(throttle.SetFast(func(clockwork.Clock, bool) bool { return true }))

@@ -154,7 +154,7 @@ func TestTheFastPathIsNotSeenByWaiters(t *testing.T) {
 		require.Equal(rt, q.of[1].Windows(), q.of[0].Windows())
 		require.Equal(rt, q.of[1].Stats(), q.of[0].Stats())
 	})
-	assert.Greater(t, min(used, waited), 300, "calls that found the fast path open, and that waited")
+	assert.Greater(t, min(used, waited), 20, "calls that found the fast path open, and that waited")
 }
 
 // Of calls that wait for a window with an open ring behind them none is overtaken: free units are theirs.
