@@ -144,6 +144,7 @@ func (l *Limiter) tellKeptLocked(a *admission, slot uint32) {
 }
 
 func (l *Limiter) tellSentLocked(a *admission) {
-	s := l.sent(a)
+	var s Sent
+	l.describe(&s, a)
 	l.governor.OnSend(s.At, s)
 }

@@ -16,9 +16,24 @@ type Cost struct {
 
 // Of returns the amount of u, with the defaults applied; 0 for an unknown unit.
 func (c Cost) Of(u Unit) int64 {
-	if u < Units {
-		a := c.amounts()
-		return a[u]
+	switch u {
+	case Requests:
+		if c.Requests == 0 {
+			return 1
+		}
+		return c.Requests
+	case Tokens:
+		if c.Tokens == 0 {
+			return c.Input + c.Output
+		}
+		return c.Tokens
+	case InputTokens:
+		return c.Input
+	case OutputTokens:
+		return c.Output
+	case Points:
+		return c.Points
+	case Units: // their number
 	}
 	return 0
 }

@@ -30,8 +30,9 @@ import (
 // say, so a word that has changed and changed back is the same state. Other limits, and a later base, have a fast of
 // their own, and the old one stays sealed for ever.
 //
-// Such a call is not refused as of its old clock: the others may have taken units that were not there yet, and left some.
-// It reads the clock again, after the word. What does not fit then did not fit when it read the word.
+// A call that was held up after it had read its clock is not refused as of that instant: other calls may have taken units
+// that were not there yet, and left some. It reads the clock again, after the word. What does not fit then did not fit
+// when it read the word.
 //
 // New opens the word of a limiter with nothing but a bucket (bornOpen). After that only Allow does, when it has taken the
 // lock anyway. The word is closed to limits that it cannot express (set), and while anything holds calls back or waits

@@ -72,6 +72,7 @@ type state struct {
 	charged    instant         // a bucket was last debited or given back to, or changed
 	lent       time.Duration   // the longest credit since the limits were set
 	records    []record
+	ended      Sent // the last one that engine.End has returned
 	free       []uint32
 	seq        int64
 	total      amounts

@@ -17,8 +17,17 @@ type admission struct {
 	total    amounts
 }
 
-func (l *Limiter) sent(a *admission) Sent {
-	return Sent{Seq: a.seq, At: l.clock.At(a.at), InFlight: a.inFlight, Cost: a.cost, Total: a.total.cost()}
+func (l *Limiter) sent(a *admission) (s Sent) {
+	l.describe(&s, a)
+	return s
+}
+
+// describe fills s in place, as load.set does.
+func (l *Limiter) describe(s *Sent, a *admission) {
+	s.Seq, s.At, s.InFlight = a.seq, l.clock.At(a.at), a.inFlight
+	copyCost(&s.Cost, &a.cost)
+	t := &a.total
+	s.Total.Requests, s.Total.Tokens, s.Total.Input, s.Total.Output, s.Total.Points = t[0], t[1], t[2], t[3], t[4]
 }
 
 // noteLocked fills a in place, as load.set does.
