@@ -29,6 +29,9 @@ import (
 //     its own number, and is written last. So each place holds the number that it had, or a larger one, and a call that
 //     has read a word before the seal, to replace it, finds a larger number there.
 //
+// A window that rounded stamps up may have left one that is later than now. The units after it would be taken as of that
+// instant, when others do not count any more, so the ring is not opened before it has come.
+//
 // A ring has room for the units that count, and grows as the window does, up to max. Writing the ring costs as much as
 // one slow call for each few units, so it is opened only after as many slow calls (openRingLocked).
 
@@ -135,7 +138,7 @@ func (l *Limiter) foldRingLocked(r *ring) {
 func (l *Limiter) openRingLocked(now instant) {
 	m := l.gauges[0].Sliding()
 	units := uint64(max(0, l.gauges[0].Spent(now)))
-	if l.slow++; l.slow < units/copied {
+	if l.slow++; l.slow < units/copied || m.Ahead(now) {
 		return
 	}
 	r, counted := l.ring.Load(), units

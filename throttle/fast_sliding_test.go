@@ -107,3 +107,21 @@ func TestAnUnusedRingStaysSmall(t *testing.T) {
 	}
 	assert.Same(t, r, l.ring.Load())
 }
+
+// A window that rounded stamps up leaves one that is later than now. No unit is taken as of it while older ones count.
+func TestNoUnitIsTakenAsOfALaterStamp(t *testing.T) {
+	t.Cleanup(SetFast(func(clockwork.Clock, bool) bool { return true }))
+	c := clockwork.NewFakeClock()
+	l, err := New(Limits{Windows: []Window{Sliding(2000, time.Second)}}, WithClock(c))
+	require.NoError(t, err)
+	require.True(t, l.Allow(Cost{}))
+	c.Advance(1)
+	require.True(t, l.Allow(Cost{}), "it counts as taken at the end of a sub-slot")
+	require.NoError(t, l.SetLimits(Limits{Windows: []Window{Sliding(4, 100*time.Microsecond)}}))
+	require.True(t, l.Allow(Cost{}))
+	require.True(t, l.Allow(Cost{}))
+	assert.False(t, l.Allow(Cost{}))
+	c.Advance(2 * time.Millisecond)
+	require.True(t, l.Allow(Cost{}))
+	assert.True(t, l.Open(), "it has come")
+}
