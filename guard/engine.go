@@ -19,8 +19,8 @@ type engine interface {
 	Serve()
 
 	Sent(p throttle.Permit) (throttle.Sent, bool)
-	End(p throttle.Permit, actual throttle.Cost) (throttle.Sent, bool)
-	Retract(p throttle.Permit) (throttle.Sent, bool)
+	End(p throttle.Permit, actual throttle.Cost) *throttle.Sent
+	Retract(p throttle.Permit) *throttle.Sent
 	Close(t time.Time, cause error)
 	Open(cause error)
 	InFlight() int

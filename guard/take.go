@@ -205,8 +205,8 @@ func (c *Call) retract(k *attempt, no *denial, trying bool) {
 			continue
 		}
 		p.guard.update(func(now time.Time) {
-			s, ended := p.guard.engine.Retract(p.permit)
-			if !ended {
+			s := p.guard.engine.Retract(p.permit)
+			if s == nil {
 				return
 			}
 			c.place(k, i, s.Seq)

@@ -24,12 +24,12 @@ func (g *Guard) end(r *result, p throttle.Permit, f *adaptive.Feedback, observed
 	now := g.engine.Lock()
 	defer g.engine.Serve()
 	if f.Verdict == adaptive.Unsent { // reported to the controller through OnUnsent
-		if sent, ended := g.engine.Retract(p); ended { // Stats does not count it
-			*r = result{ended: true, now: now, sent: sent}
+		if sent := g.engine.Retract(p); sent != nil { // Stats does not count it
+			*r = result{ended: true, now: now, sent: *sent}
 		}
-	} else if sent, ended := g.engine.End(p, f.Used); ended {
+	} else if sent := g.engine.End(p, f.Used); sent != nil {
 		g.note(now.Sub(sent.At))
-		g.report(r, now, &sent, f, observed)
+		g.report(r, now, sent, f, observed)
 	}
 }
 

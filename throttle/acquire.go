@@ -9,7 +9,7 @@ func (l *Limiter) Allow(c Cost) bool {
 	if f := l.fast.Load(); f != nil && single(&c) {
 		v = f.allow(&l.clock)
 	} else if r := l.ring.Load(); r != nil && single(&c) {
-		v = r.allow(&l.clock)
+		v = r.allow(l.clock.Elapsed())
 	}
 	switch v {
 	case allowed:
@@ -17,7 +17,7 @@ func (l *Limiter) Allow(c Cost) bool {
 	case refused:
 		l.refusals.Add(1)
 		return false
-	case undecided, overtaken:
+	case undecided:
 	}
 	if l.governor != nil {
 		return l.allowGoverned(c)
@@ -36,7 +36,9 @@ func (l *Limiter) allowSlowly(c *Cost) bool {
 		l.overtakeLocked()
 		l.chargeLocked(now, now, &a)
 	}
-	l.openLocked(now)
+	if l.simple {
+		l.openLocked(now)
+	}
 	l.unlock()
 	return ok
 }
@@ -63,9 +65,7 @@ func (l *Limiter) TryAcquire(c Cost) (Permit, error) {
 	var n load
 	n.set(&c)
 	l.lock()
-	if l.slotFreeLocked() && n.of.within(&l.most) {
-		l.countLocked(1, &n.of)
-		p := l.keepLocked(l.last, l.last, &n)
+	if p, ok := l.takeSlotLocked(&n, true); ok {
 		l.unlock()
 		return p, nil
 	}
@@ -160,9 +160,34 @@ func (l *Limiter) Acquire(ctx context.Context, c Cost) (Permit, error) {
 }
 
 func (l *Limiter) acquire(ctx context.Context, c Cost, place int64, keeps bool, o onlooker) (Permit, error) {
-	p, waited, err := l.await(ctx, c, place, keeps, o)
-	if waited > 0 {
-		l.tellWaited(p, waited, err)
+	if ctx.Err() != nil {
+		return Permit{}, context.Cause(ctx)
 	}
-	return p, err
+	var n load
+	n.set(&c)
+	l.lock()
+	if p, ok := l.takeSlotLocked(&n, keeps); ok {
+		l.unlock()
+		return p, nil
+	}
+	w, p, err := l.enterLocked(ctx, &n, place, keeps)
+	if w == nil {
+		return p, err
+	}
+	return l.await(ctx, w, o)
+}
+
+// takeSlotLocked admits n by a free slot, if slots alone hold calls back. Then a call that fits is admitted whatever the
+// time is, and the clock, a third of what a free slot costs, is not read.
+func (l *Limiter) takeSlotLocked(n *load, keeps bool) (p Permit, ok bool) {
+	s := l.state
+	if len(s.gauges) > 0 || s.limit > 0 && s.inFlight >= s.limit || s.paused > s.last || s.closed.cause != nil ||
+		s.queue.head != nil || len(s.fronts) > 0 || l.governor != nil || !n.of.within(&s.most) {
+		return Permit{}, false
+	}
+	l.countLocked(1, &n.of)
+	if keeps {
+		p = l.keepLocked(s.last, s.last, n)
+	}
+	return p, true
 }

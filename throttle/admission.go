@@ -50,8 +50,9 @@ func (l *Limiter) governedLocked(now instant, c Cost, h hold) hold {
 func (l *Limiter) limitsHoldLocked(now, from instant, a *amounts) (h hold, credited instant) {
 	h.later(l.paused-now, BoundByPause, 0)
 	credited = from
-	for i := range l.gauges {
-		g := &l.gauges[i]
+	gauges := l.gauges // the loop does not look for them each time
+	for i := range gauges {
+		g := &gauges[i]
 		n := a[g.Unit]
 		if n == 0 {
 			continue
@@ -60,9 +61,10 @@ func (l *Limiter) limitsHoldLocked(now, from instant, a *amounts) (h hold, credi
 			h.later(g.Wait(now, n), BoundByWindow, i)
 			continue
 		}
-		fits := from + g.Bucket.Wait(from, n)
-		h.later(fits-now, BoundByWindow, i)
-		credited = max(credited, fits)
+		if wait := g.Bucket.Wait(from, n); wait > 0 {
+			h.later(from+wait-now, BoundByWindow, i)
+			credited = max(credited, from+wait)
+		}
 	}
 	if h.wait == 0 && l.limit > 0 && l.inFlight >= l.limit {
 		h = hold{wait: Forever, kind: BoundByConcurrency}
@@ -72,8 +74,9 @@ func (l *Limiter) limitsHoldLocked(now, from instant, a *amounts) (h hold, credi
 
 // chargeLocked takes a from every window and counts the admission.
 func (l *Limiter) chargeLocked(now, credited instant, a *amounts) {
-	for i := range l.gauges {
-		g := &l.gauges[i]
+	gauges := l.gauges
+	for i := range gauges {
+		g := &gauges[i]
 		n := a[g.Unit]
 		if n == 0 {
 			continue
@@ -89,9 +92,10 @@ func (l *Limiter) chargeLocked(now, credited instant, a *amounts) {
 
 // countLocked counts n calls that were admitted, which cost a together.
 func (l *Limiter) countLocked(n int64, a *amounts) {
-	l.seq += n
-	l.total.add(a)
-	l.stats.Admitted += n
+	s := l.state
+	s.seq += n
+	s.total.add(a)
+	s.stats.Admitted += n
 }
 
 // admitLocked lets n go. The permit is the zero Permit if it is not wanted.
@@ -140,6 +144,7 @@ func (l *Limiter) tellKeptLocked(a *admission, slot uint32) {
 }
 
 func (l *Limiter) tellSentLocked(a *admission) {
-	s := l.sent(a)
+	var s Sent
+	l.describe(&s, a)
 	l.governor.OnSend(s.At, s)
 }

@@ -8,19 +8,16 @@ import (
 // onlooker is called when a call has its place in the queue. No lock is held.
 type onlooker = interface{ Queued() }
 
-// await is acquire within this process.
-func (l *Limiter) await(ctx context.Context, c Cost, place int64, keeps bool, o onlooker) (p Permit, waited time.Duration, err error) {
-	if ctx.Err() != nil {
-		return Permit{}, 0, context.Cause(ctx)
-	}
-	w, p, err := l.enter(ctx, c, place, keeps)
-	if w == nil {
-		return p, 0, err
-	}
+// await waits until w is admitted.
+func (l *Limiter) await(ctx context.Context, w *waiter, o onlooker) (Permit, error) {
 	if o != nil {
 		l.queued(w, o)
 	}
-	return l.stand(ctx, w)
+	p, waited, err := l.stand(ctx, w)
+	if waited > 0 {
+		l.tellWaited(p, waited, err)
+	}
+	return p, err
 }
 
 // queued calls o. If o ends the goroutine, w gives up its place or its permit.
@@ -36,19 +33,8 @@ func (l *Limiter) queued(w *waiter, o onlooker) {
 	returned = true
 }
 
-// enter admits c at once or returns the waiter that stands in the queue for it.
-func (l *Limiter) enter(ctx context.Context, c Cost, place int64, keeps bool) (w *waiter, p Permit, err error) {
-	var n load
-	n.set(&c)
-	l.lock()
-	if l.slotFreeLocked() && n.of.within(&l.most) {
-		l.countLocked(1, &n.of)
-		if keeps {
-			p = l.keepLocked(l.last, l.last, &n)
-		}
-		l.unlock()
-		return nil, p, nil
-	}
+// enterLocked admits n at once or returns the waiter that stands in the queue for it. It gives up the lock.
+func (l *Limiter) enterLocked(ctx context.Context, n *load, place int64, keeps bool) (w *waiter, p Permit, err error) {
 	defer l.unlock()
 	now := l.nowLocked()
 	if err := l.refusalLocked(now, &n.of); err != nil {
@@ -56,23 +42,23 @@ func (l *Limiter) enter(ctx context.Context, c Cost, place int64, keeps bool) (w
 	}
 	l.catchUpLocked(now)
 	if len(l.fronts) > 0 {
-		return l.enterBehindLocked(ctx, now, &n, place, keeps)
+		return l.enterBehindLocked(ctx, now, n, place, keeps)
 	}
 	leads := l.queue.head == nil || place < l.queue.head.place
 	wait := Forever
 	if leads {
-		h, _ := l.holdLocked(now, now, &n)
+		h, _ := l.holdLocked(now, now, n)
 		if wait = h.wait; wait == 0 {
-			return nil, l.admitLocked(now, now, &n, keeps), nil
+			return nil, l.admitLocked(now, now, n, keeps), nil
 		}
 	}
 	if err := l.tooLateLocked(ctx, now, &n.of, place, nil); err != nil {
 		return nil, Permit{}, err
 	}
-	if err := l.fullLocked(now, &n, place, nil); err != nil {
+	if err := l.fullLocked(now, n, place, nil); err != nil {
 		return nil, Permit{}, err
 	}
-	return l.queueLocked(now, n, place, keeps, leads, wait), Permit{}, nil
+	return l.queueLocked(now, *n, place, keeps, leads, wait), Permit{}, nil
 }
 
 // enterBehindLocked is enter where joint calls wait too.

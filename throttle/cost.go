@@ -16,9 +16,24 @@ type Cost struct {
 
 // Of returns the amount of u, with the defaults applied; 0 for an unknown unit.
 func (c Cost) Of(u Unit) int64 {
-	if u < Units {
-		a := c.amounts()
-		return a[u]
+	switch u {
+	case Requests:
+		if c.Requests == 0 {
+			return 1
+		}
+		return c.Requests
+	case Tokens:
+		if c.Tokens == 0 {
+			return c.Input + c.Output
+		}
+		return c.Tokens
+	case InputTokens:
+		return c.Input
+	case OutputTokens:
+		return c.Output
+	case Points:
+		return c.Points
+	case Units: // their number
 	}
 	return 0
 }
@@ -63,6 +78,11 @@ func (a *amounts) set(c *Cost) {
 	if c.Tokens == 0 {
 		a[Tokens] = c.Input + c.Output
 	}
+}
+
+// copy is as copyCost.
+func (a *amounts) copy(b *amounts) {
+	a[0], a[1], a[2], a[3], a[4] = b[0], b[1], b[2], b[3], b[4]
 }
 
 func (a *amounts) cost() Cost {

@@ -61,9 +61,10 @@ func (e engine) Sent(p Permit) (Sent, bool) {
 }
 
 // End ends the permit like Settle, or like Release if actual is the zero Cost;
-// false if it had ended before. Under the lock: no call is admitted before Serve.
-func (e engine) End(p Permit, actual Cost) (Sent, bool) {
-	if actual == (Cost{}) {
+// nil if it had ended before. Under the lock: no call is admitted before Serve, and
+// the result is not valid after that.
+func (e engine) End(p Permit, actual Cost) *Sent {
+	if actual.Requests|actual.Tokens|actual.Input|actual.Output|actual.Points == 0 {
 		return e.end(p, asReserved, nil)
 	}
 	return e.end(p, asUsed, &actual)
@@ -71,25 +72,26 @@ func (e engine) End(p Permit, actual Cost) (Sent, bool) {
 
 // Retract ends the permit of a call that was never sent: everything is given back,
 // and Stats does not count it. Under the lock.
-func (e engine) Retract(p Permit) (Sent, bool) {
-	s, ended := e.end(p, neverSent, nil)
-	if ended {
+func (e engine) Retract(p Permit) *Sent {
+	s := e.end(p, neverSent, nil)
+	if s != nil {
 		e.l.stats.Admitted = max(0, e.l.stats.Admitted-1)
 	}
-	return s, ended
+	return s
 }
 
-func (e engine) end(p Permit, how ending, actual *Cost) (Sent, bool) {
+func (e engine) end(p Permit, how ending, actual *Cost) *Sent {
 	if p.l != e.l {
-		return Sent{}, false
+		return nil
 	}
 	var used amounts
 	used.use(actual)
 	a := e.l.endLocked(e.l.last, p, how, &used)
 	if a == nil {
-		return Sent{}, false
+		return nil
 	}
-	return e.l.sent(a), true
+	e.l.describe(&e.l.ended, a) // each function that returned a copy would cost as much as all else here
+	return &e.l.ended
 }
 
 // Open undoes a Close with cause, unless another one holds. Under the lock.

@@ -77,31 +77,31 @@ func TryAcquireAll(limiters []*Limiter, c Cost, permits []Permit) error {
 
 // End ends the permit; f, unless nil, runs under the lock before the queue is served.
 func (p Permit) End(actual Cost, f func(now time.Time, s Sent)) bool {
-	return p.ended(func(in engine) (Sent, bool) { return in.End(p, actual) }, f)
+	return p.ended(func(in engine) *Sent { return in.End(p, actual) }, f)
 }
 
 func (p Permit) CancelThen(f func(now time.Time, s Sent)) bool {
-	return p.ended(func(in engine) (Sent, bool) { return in.end(p, neverSent, nil) }, f)
+	return p.ended(func(in engine) *Sent { return in.end(p, neverSent, nil) }, f)
 }
 
 func (p Permit) Retract(f func(now time.Time, s Sent)) bool {
-	return p.ended(func(in engine) (Sent, bool) { return in.Retract(p) }, f)
+	return p.ended(func(in engine) *Sent { return in.Retract(p) }, f)
 }
 
-func (p Permit) ended(end func(engine) (Sent, bool), f func(now time.Time, s Sent)) bool {
+func (p Permit) ended(end func(engine) *Sent, f func(now time.Time, s Sent)) bool {
 	if p.l == nil {
 		return false
 	}
 	in := engine{p.l}
 	now := in.Lock()
-	s, ended := end(in)
-	if !ended {
+	s := end(in)
+	if s == nil {
 		in.Unlock()
 		return false
 	}
 	defer in.Serve()
 	if f != nil {
-		f(now, s)
+		f(now, *s)
 	}
 	return true
 }

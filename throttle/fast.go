@@ -30,6 +30,10 @@ import (
 // say, so a word that has changed and changed back is the same state. Other limits, and a later base, have a fast of
 // their own, and the old one stays sealed for ever.
 //
+// A call that was held up after it had read its clock is not refused as of that instant: other calls may have taken units
+// that were not there yet, and left some. It reads the clock again, after the word. What does not fit then did not fit
+// when it read the word.
+//
 // New opens the word of a limiter with nothing but a bucket (bornOpen). After that only Allow does, when it has taken the
 // lock anyway. The word is closed to limits that it cannot express (set), and while anything holds calls back or waits
 // (openLocked). When it has no room left, for the count or for the instant, Allow takes the lock, which begins anew.
@@ -55,7 +59,6 @@ const (
 	undecided verdict = iota // the lock is needed
 	allowed
 	refused
-	overtaken // by another call: try again
 )
 
 // allow admits or refuses a call of one request.
@@ -68,7 +71,9 @@ func (f *fast) allow(c *clock.Clock) verdict {
 			return undecided // or sealed
 		}
 		if full-f.depth > now {
-			return refused
+			if now = c.Elapsed() - f.base; full-f.depth > now {
+				return refused
+			}
 		}
 		next := max(full, now) + f.perUnit
 		if next > instantMask {
@@ -149,9 +154,10 @@ func (l *Limiter) foldBucketLocked(f *fast) {
 	l.countLocked(n, &amounts{Requests: n})
 }
 
-// openLocked lets calls of one request be admitted without the lock, if nothing else can hold them back.
+// openLocked lets calls of one request be admitted without the lock, if nothing else can hold them back. The limits must
+// be simple.
 func (l *Limiter) openLocked(now instant) {
-	if !l.simple || l.closed.cause != nil || l.paused > now ||
+	if l.closed.cause != nil || l.paused > now ||
 		l.queue.head != nil || len(l.fronts)+len(l.heads)+l.joined+len(l.tries) > 0 {
 		return
 	}

@@ -4,7 +4,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/headrace/headrace/internal/clock"
 	"github.com/headrace/headrace/internal/meter"
 )
 
@@ -22,12 +21,16 @@ import (
 //     it, nor than the ring was opened, and fits or not as of the instant that is noted. That instant is in the past when
 //     the call takes effect, and it is not before the call began.
 //   - The front. A search for it may begin at any unit: the word there says its own number, and the front is after that.
-//   - A refusal changes nothing. It is right if the word of unit i-max still has that number, so that max units count.
+//   - A refusal changes nothing. It is right if the word of unit i-max still has that number, so that max units count. A
+//     sealed word has a number that no unit has, so a call that finds one there searches on, and finds the seal.
 //   - Taking the lock seals the front. A search ends at a sealed word, and a call that was about to replace it fails. What
 //     was taken since the ring was opened is charged to the window: the last max units, as older ones no longer count.
 //   - Opening the ring again writes the units that count in the window now. The sealed place gets the last of them, under
 //     its own number, and is written last. So each place holds the number that it had, or a larger one, and a call that
 //     has read a word before the seal, to replace it, finds a larger number there.
+//
+// A window that rounded stamps up may have left one that is later than now. The units after it would be taken as of that
+// instant, when others do not count any more, so the ring is not opened before it has come.
 //
 // A ring has room for the units that count, and grows as the window does, up to max. Writing the ring costs as much as
 // one slow call for each few units, so it is opened only after as many slow calls (openRingLocked).
@@ -42,11 +45,12 @@ type ring struct {
 	taken  atomic.Uint64 // number of a unit that was taken, one of the last if possible
 	opened atomic.Int64  // when it was
 	first  uint64        // number of the unit after those that were written; guarded by the lock
+	filled bool          // back units counted when it was sealed; guarded by the lock
 }
 
 const (
 	fewWords = 8 // of the smallest ring
-	hinted   = 8 // units for each note of where the front is
+	hinted   = 4 // units for each note of where the front is
 	copied   = 8 // units that cost as much to write as a slow call
 )
 
@@ -57,50 +61,51 @@ func number(word uint64) uint64 { return word >> instantBits }
 func when(word uint64) instant { return instant(word & instantMask) }
 
 // allow admits or refuses a call of one request.
-func (r *ring) allow(c *clock.Clock) verdict {
-	now := c.Elapsed() - r.base
-	var last uint64
-	for i := r.taken.Load(); i < mostCounted; { // the number of a sealed word is larger
-		word := r.word(i).Load()
+func (r *ring) allow(now instant) verdict {
+	i := r.taken.Load()
+	return r.take(i, r.word(i).Load(), 0, now-r.base)
+}
+
+// take searches for the front from unit i, whose place held word, and takes the unit there if it fits. last is the word
+// of the unit before i; it is not used if unit i was taken.
+func (r *ring) take(i, word, last uint64, now instant) verdict {
+	for ; i < mostCounted; word = r.word(i).Load() { // the number of a sealed word is larger
 		if n := number(word); n == i { // the next i is not computed from n, so that the processor can look ahead
 			last = word
 			i++
+			continue
 		} else if n > i {
 			last = word
 			i = n + 1
-		} else if v := r.take(i, word, last, now); v != overtaken {
-			return v
+			continue
+		}
+		at := max(now, when(last), instant(r.opened.Load()))
+		oldest := r.word(i - r.back).Load()
+		switch {
+		case at > instantMask:
+			return undecided
+		case at-when(oldest) >= r.per:
+			if r.replace(i, word, at) {
+				return allowed
+			}
+		case r.back < r.max:
+			return undecided
+		case number(oldest) == i-r.back:
+			return refused
 		}
 	}
 	return undecided
 }
 
-// take takes unit i if it fits. word is what its place holds, and last is the word of the unit before it.
-func (r *ring) take(i, word, last uint64, now instant) verdict {
-	at := max(now, when(last), instant(r.opened.Load()))
-	oldest := r.word(i-r.back).Load() &^ sealed
-	switch {
-	case at > instantMask:
-		return undecided
-	case at-when(oldest) >= r.per:
-		return r.replace(i, word, at)
-	case r.back < r.max:
-		return undecided
-	case number(oldest) == i-r.back:
-		return refused
-	}
-	return overtaken
-}
-
-// replace notes when unit i was taken, unless word has changed. The unit is taken if it returns allowed.
-func (r *ring) replace(i, word uint64, at instant) verdict {
+// replace takes unit i, unless its place does not hold word any more.
+func (r *ring) replace(i, word uint64, at instant) bool {
 	if !r.word(i).CompareAndSwap(word, i<<instantBits|uint64(at)) { //nolint:gosec // it is positive
-		return overtaken
+		return false
 	}
 	if i%hinted == 0 {
 		r.taken.Store(i)
 	}
-	return allowed
+	return true
 }
 
 // seal ends the time in which units can be taken, and returns the number of the first that was not.
@@ -124,6 +129,8 @@ func (l *Limiter) foldRingLocked(r *ring) {
 	for i := end - min(n, r.back); i < end; i++ {
 		m.Take(r.base+when(r.word(i).Load()), 1)
 	}
+	next := max(when(r.word(end-1).Load()), instant(r.opened.Load())) // a unit was taken no earlier
+	r.filled = next-when(r.word(end-r.back).Load()) < r.per
 	r.first = end + 1
 }
 
@@ -131,12 +138,15 @@ func (l *Limiter) foldRingLocked(r *ring) {
 func (l *Limiter) openRingLocked(now instant) {
 	m := l.gauges[0].Sliding()
 	units := uint64(max(0, l.gauges[0].Spent(now)))
-	if l.slow++; l.slow < units/copied {
+	if l.slow++; l.slow < units/copied || m.Ahead(now) {
 		return
 	}
-	r := l.ring.Load()
-	if r == nil || now-r.base > instantMask/2 || r.first > mostCounted/2 || units >= r.back && r.back < r.max {
-		if r = l.ringOf(now, m, units); r == nil {
+	r, counted := l.ring.Load(), units
+	if r != nil && r.filled { // calls are slower since, so that fewer units count now
+		counted = max(units, r.back)
+	}
+	if r == nil || now-r.base > instantMask/2 || r.first > mostCounted/2 || counted >= r.back && r.back < r.max {
+		if r = l.ringOf(now, m, counted); r == nil {
 			return
 		}
 	}

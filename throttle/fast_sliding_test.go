@@ -37,8 +37,7 @@ func TestAnOvertakenCallIsNotRefused(t *testing.T) {
 	i, word, last := r.next()
 	now := l.clock.Elapsed() - r.base
 	require.True(t, l.Allow(Cost{}))
-	assert.Equal(t, overtaken, r.take(i, word, last, now))
-	assert.True(t, l.Allow(Cost{}), "seven units are left")
+	assert.Equal(t, allowed, r.take(i, word, last, now), "seven units are left")
 }
 
 // A call that has found room before the ring was sealed takes no unit when it has been opened again, by then full, even
@@ -57,7 +56,7 @@ func TestACallTakesNoUnitAcrossASeal(t *testing.T) {
 	require.True(t, l.Allow(Cost{}))
 	require.True(t, l.Open())
 	require.Same(t, r, l.ring.Load())
-	assert.Equal(t, overtaken, r.replace(i, word, at))
+	assert.False(t, r.replace(i, word, at))
 	assert.False(t, l.Allow(Cost{}))
 	assert.EqualValues(t, limit, l.Windows()[0].Spent)
 }
@@ -69,8 +68,8 @@ func TestNoUnitIsTakenPastASeal(t *testing.T) {
 	i, word, last := r.next()
 	now := l.clock.Elapsed() - r.base
 	require.Equal(t, i, r.seal())
-	assert.Equal(t, overtaken, r.take(i, word, last, now))
-	assert.Equal(t, undecided, r.allow(&l.clock))
+	assert.Equal(t, undecided, r.take(i, word, last, now))
+	assert.Equal(t, undecided, r.allow(l.clock.Elapsed()))
 }
 
 // A call that has read its clock before another one took a unit takes the next no earlier.
@@ -96,4 +95,33 @@ func TestNoUnitIsTakenBeforeTheRingWasOpened(t *testing.T) {
 	i, word, last := r.next()
 	require.Equal(t, allowed, r.take(i, word, last, now))
 	assert.Equal(t, now+time.Millisecond, when(r.word(i).Load()))
+}
+
+// A ring that is sealed before anything was taken from it does not grow.
+func TestAnUnusedRingStaysSmall(t *testing.T) {
+	l, r, c := openRing(t, 1000)
+	c.Advance(time.Second)
+	for range 10 {
+		require.False(t, l.Allow(Cost{Requests: 1001})) // seals the ring
+		require.True(t, l.Open())
+	}
+	assert.Same(t, r, l.ring.Load())
+}
+
+// A window that rounded stamps up leaves one that is later than now. No unit is taken as of it while older ones count.
+func TestNoUnitIsTakenAsOfALaterStamp(t *testing.T) {
+	t.Cleanup(SetFast(func(clockwork.Clock, bool) bool { return true }))
+	c := clockwork.NewFakeClock()
+	l, err := New(Limits{Windows: []Window{Sliding(2000, time.Second)}}, WithClock(c))
+	require.NoError(t, err)
+	require.True(t, l.Allow(Cost{}))
+	c.Advance(1)
+	require.True(t, l.Allow(Cost{}), "it counts as taken at the end of a sub-slot")
+	require.NoError(t, l.SetLimits(Limits{Windows: []Window{Sliding(4, 100*time.Microsecond)}}))
+	require.True(t, l.Allow(Cost{}))
+	require.True(t, l.Allow(Cost{}))
+	assert.False(t, l.Allow(Cost{}))
+	c.Advance(2 * time.Millisecond)
+	require.True(t, l.Allow(Cost{}))
+	assert.True(t, l.Open(), "it has come")
 }

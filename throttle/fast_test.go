@@ -188,6 +188,23 @@ func TestTheRingGrows(t *testing.T) {
 	assert.True(t, w.fast.Open())
 }
 
+// A ring that is full before its window is grows, though calls are slower while it is closed, so that fewer units count.
+func TestAFullRingGrows(t *testing.T) {
+	w := newTwins(t, windows(throttle.Sliding(1000, time.Second)))
+	closed := 0
+	for i := range 10_000 {
+		d := time.Second / 600
+		if !w.fast.Open() {
+			d *= 3
+			closed = i
+		}
+		w.advance(d)
+		require.Equal(t, w.slow.Allow(throttle.Cost{}), w.fast.Allow(throttle.Cost{}), i)
+	}
+	assert.Less(t, closed, 3000)
+	w.same(t)
+}
+
 // A guard that is longer than a word has room for leaves the slow way, which allocates nothing.
 func TestALongGuardHasNoFastPath(t *testing.T) {
 	w := newTwins(t, windows(throttle.Bucket(1e9, 1000)), throttle.WithMargin(10*time.Hour))
@@ -245,6 +262,45 @@ func TestTheFastPathWaitsForPermits(t *testing.T) {
 		p.Cancel()
 	}
 	w.same(t)
+}
+
+// A call that was held up after it had read its clock is not refused because of the units that others took meanwhile, if
+// some are left.
+func TestTheFastPathRefusesNoCallAsOfAnOldClock(t *testing.T) {
+	t.Cleanup(throttle.SetFast(func(clockwork.Clock, bool) bool { return true }))
+	for name, window := range map[string]throttle.Window{
+		"a bucket": throttle.Bucket(1, 2), "a sliding window": throttle.Sliding(2, time.Second),
+	} {
+		t.Run(name, func(t *testing.T) {
+			clock := &holding{FakeClock: clockwork.NewFakeClock()}
+			l, err := throttle.New(windows(window), throttle.WithClock(clock))
+			require.NoError(t, err)
+			require.True(t, l.Allow(throttle.Cost{}))
+			require.True(t, l.Open())
+			clock.then = func() {
+				clock.Advance(10 * time.Second)
+				require.True(t, l.Allow(throttle.Cost{}))
+			}
+			require.True(t, l.Allow(throttle.Cost{}))
+			require.True(t, l.Open())
+			require.False(t, l.Allow(throttle.Cost{}))
+		})
+	}
+}
+
+// holding is a clock that holds up the next call that has read it.
+type holding struct {
+	*clockwork.FakeClock
+	then func()
+}
+
+func (h *holding) Since(t time.Time) time.Duration {
+	d := h.FakeClock.Since(t)
+	if then := h.then; then != nil {
+		h.then = nil
+		then()
+	}
+	return d
 }
 
 // Calls that are made at once by several processors are all counted.
@@ -337,11 +393,14 @@ func exactAmongMany(t *testing.T, window throttle.Window) {
 	assert.Equal(t, calls, s.Admitted+s.Refused)
 }
 
-// In real time no interval of a sliding window has more calls that began and ended in it than it may have.
+// In real time no interval of a sliding window has more calls that began and ended in it than it may have, whatever
+// closes the ring: calls that wait, permits that are out, new limits. What has waited began just before it was admitted.
 func TestTheRingNeverExceedsItsWindow(t *testing.T) {
 	t.Cleanup(throttle.SetFast(func(clockwork.Clock, bool) bool { return true }))
 	const goroutines, most, per = 4, 50, 200 * time.Microsecond
-	l := newLimiter(t, windows(throttle.Sliding(most, per)))
+	roomy := throttle.Limits{Concurrency: goroutines + 1, Windows: []throttle.Window{throttle.Sliding(most, per)}}
+	tight := throttle.Limits{Concurrency: goroutines + 1, Windows: []throttle.Window{throttle.Sliding(most/2, per)}}
+	l := newLimiter(t, roomy)
 	type span struct{ began, ended time.Duration }
 	logs := make([][]span, goroutines)
 	start := time.Now()
@@ -350,7 +409,21 @@ func TestTheRingNeverExceedsItsWindow(t *testing.T) {
 		wg.Go(func() {
 			for i := range 20_000 {
 				s := span{began: time.Since(start)}
-				ok := l.Allow(throttle.Cost{})
+				var ok bool
+				switch {
+				case i%100 == g:
+					p, err := l.Acquire(t.Context(), throttle.Cost{})
+					assert.NoError(t, err)
+					sent, _ := p.Sent()
+					s.began, ok = sent.At.Sub(start), true
+					p.Release()
+				case i%1000 == 500+g:
+					assert.NoError(t, l.SetLimits(tight))
+				case i%1000 == 600+g:
+					assert.NoError(t, l.SetLimits(roomy))
+				default:
+					ok = l.Allow(throttle.Cost{})
+				}
 				if s.ended = time.Since(start); ok {
 					logs[g] = append(logs[g], s)
 				}

@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -22,6 +23,18 @@ func crowd(t *testing.T, n int, lim Limits, opts ...Option) (l *Limiter, fake *c
 	return l, fake
 }
 
+// enter is acquire for a test that looks at the waiter.
+func (l *Limiter) enter(ctx context.Context, c Cost, keeps bool) (*waiter, Permit, error) {
+	var n load
+	n.set(&c)
+	l.lock()
+	if p, ok := l.takeSlotLocked(&n, keeps); ok {
+		l.unlock()
+		return nil, p, nil
+	}
+	return l.enterLocked(ctx, &n, lastPlace, keeps)
+}
+
 // join has another caller wait, unless it can go at once.
 func join(t *testing.T, l *Limiter) *waiter {
 	t.Helper()
@@ -30,7 +43,7 @@ func join(t *testing.T, l *Limiter) *waiter {
 
 func joinWith(t *testing.T, l *Limiter, c Cost) *waiter {
 	t.Helper()
-	w, _, err := l.enter(t.Context(), c, lastPlace, false)
+	w, _, err := l.enter(t.Context(), c, false)
 	require.NoError(t, err)
 	return w
 }
@@ -156,7 +169,7 @@ func TestNoCreditFromBeforeAChange(t *testing.T) {
 func TestACreditedCallGivesBackAsOfItsCredit(t *testing.T) {
 	l, fake := crowd(t, 0, Limits{Windows: []Window{Bucket(1000, 1)}})
 	require.True(t, l.Allow(Cost{}))
-	first, _, err := l.enter(t.Context(), Cost{}, lastPlace, true)
+	first, _, err := l.enter(t.Context(), Cost{}, true)
 	require.NoError(t, err)
 	join(t, l)
 	require.Equal(t, int64(2), admittedAfter(l, fake, 2*time.Millisecond), "as of 1 and 2 ms")

@@ -72,6 +72,7 @@ type state struct {
 	charged    instant         // a bucket was last debited or given back to, or changed
 	lent       time.Duration   // the longest credit since the limits were set
 	records    []record
+	ended      Sent // the last one that engine.End has returned
 	free       []uint32
 	seq        int64
 	total      amounts
@@ -141,13 +142,6 @@ func (l *Limiter) checkGuard(lim Limits, p *invalid.Problems) {
 			p.Addf(fmt.Sprintf("Windows[%d].Per", i), "%s is not longer than the margin of %s", w.spec.Per, l.guard)
 		}
 	}
-}
-
-// slotFreeLocked reports whether slots alone hold calls back, and one is free. Then a call that fits is admitted whatever
-// the time is, and the clock, a third of what a free slot costs, is not read.
-func (l *Limiter) slotFreeLocked() bool {
-	return len(l.gauges) == 0 && (l.limit == 0 || l.inFlight < l.limit) && l.paused <= l.last && l.closed.cause == nil &&
-		l.queue.head == nil && len(l.fronts) == 0 && l.governor == nil
 }
 
 // nowLocked never steps back, whatever an injected clock does.

@@ -44,6 +44,11 @@ func (p Permit) end(how ending, actual *Cost) {
 		l.unlock()
 		return
 	}
+	l.endSlowly(p, how, actual)
+}
+
+// endSlowly is end for calls that change more than the slots. It gives up the lock.
+func (l *Limiter) endSlowly(p Permit, how ending, actual *Cost) {
 	defer l.unlock()
 	var used amounts
 	used.use(actual)

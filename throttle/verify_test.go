@@ -208,7 +208,7 @@ func (x *trial) arrive() {
 		}
 		return
 	}
-	w, p, err := x.lim.enter(x.t.Context(), c, lastPlace, true)
+	w, p, err := x.lim.enter(x.t.Context(), c, true)
 	x.must(err == nil)
 	x.collect()
 	if w == nil {

@@ -13,6 +13,8 @@ import (
 // units, and what wait returned is exactly when they fit.
 type Bucket struct {
 	perUnit float64 // nanoseconds that one unit takes to refill
+	whole   int64   // the same, if it is a whole number
+	few     int64   // so many units at most are charged as whole nanoseconds; 0: perUnit is none, or too many
 	burst   int64
 	guard   time.Duration
 	full    Instant // when the bucket is full again; in the past: it is full
@@ -23,8 +25,17 @@ type Bucket struct {
 }
 
 func newBucket(w Window, guard time.Duration) *Bucket {
-	return &Bucket{perUnit: 1e9 / w.Rate, burst: w.Max, guard: guard, full: -guard, brim: -guard}
+	m := &Bucket{perUnit: 1e9 / w.Rate, burst: w.Max, guard: guard, full: -guard, brim: -guard}
+	if m.perUnit <= exact {
+		if m.whole = int64(m.perUnit); float64(m.whole) == m.perUnit && m.whole > 0 {
+			m.few = exact / m.whole
+		}
+	}
+	return m
 }
+
+// exact is up to where each whole number is a float64.
+const exact = 1 << 53
 
 // missing is how many nanoseconds of refilling the bucket is away from full.
 func (m *Bucket) missing(now Instant) float64 {
@@ -55,8 +66,16 @@ func (m *Bucket) until(now Instant, n int64) time.Duration {
 
 // Take charges n units at now, whether they fit or not.
 func (m *Bucket) Take(now Instant, n int64) {
-	m.note(now)
-	m.add(now, float64(n)*m.perUnit)
+	if m.full < now {
+		m.overflow(now)
+	} else {
+		m.note(now)
+	}
+	if n <= m.few && m.full <= now+LongestFill-exact {
+		m.full += time.Duration(n * m.whole)
+	} else {
+		m.add(now, float64(n)*m.perUnit)
+	}
 	m.taken = now
 }
 
@@ -83,13 +102,10 @@ func (m *Bucket) add(now Instant, ns float64) {
 // Schedule returns how long a unit takes to refill and how long before the bucket is full a unit fits, for those that
 // take single units elsewhere; false if these are not whole nanoseconds.
 func (m *Bucket) Schedule() (perUnit, before time.Duration, ok bool) {
-	perUnit = time.Duration(m.perUnit)
-	depth := float64(m.burst-1) * m.perUnit
-	const exact = 1 << 53
-	if float64(perUnit) != m.perUnit || perUnit <= 0 || depth > exact {
+	if m.few == 0 || m.burst-1 > m.few {
 		return 0, 0, false
 	}
-	return perUnit, time.Duration(depth) - m.guard, true
+	return time.Duration(m.whole), time.Duration((m.burst-1)*m.whole) - m.guard, true
 }
 
 // FullAt returns when the bucket is full again, or an instant before now if it is; false if that is not a whole

@@ -372,3 +372,27 @@ func TestBucketCopyFrom(t *testing.T) {
 	m.giveBack(1, 0, 6)
 	assert.Equal(t, int64(3), m.spent(1))
 }
+
+// A unit that refills in whole nanoseconds is charged without a fraction, and to the same effect.
+func TestWholeUnitsAreChargedAsOthersAre(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := Window{Kind: TokenBucket, Rate: rapid.SampledFrom([]float64{1e9, 2e9, 1000, 3, 1, 0.001, 1e-7, 1e-9}).Draw(t, "rate"), Max: 1 << 20}
+		whole, other := newBucket(w, 0), newBucket(w, 0)
+		other.few = 0
+		var now Instant
+		for range rapid.IntRange(1, 30).Draw(t, "steps") {
+			now += rapid.SampledFrom([]Instant{0, 1, time.Second, 1000 * time.Hour}).Draw(t, "advance")
+			n := rapid.SampledFrom([]int64{1, 2, 1000, 1 << 20, 1 << 40}).Draw(t, "n")
+			if rapid.IntRange(0, 3).Draw(t, "back") == 0 {
+				whole.giveBack(now, now, n)
+				other.giveBack(now, now, n)
+			} else {
+				whole.Take(now, n)
+				other.Take(now, n)
+			}
+			require.Equal(t, other.full, whole.full)
+			require.Equal(t, other.frac, whole.frac) //nolint:testifylint // they are the same
+			require.Equal(t, other.Wait(now, 1), whole.Wait(now, 1))
+		}
+	})
+}

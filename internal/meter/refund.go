@@ -19,8 +19,7 @@ const maxLows = 16
 // missed as much or more superfluous, and all of them if nothing is missing.
 func (m *Bucket) note(now Instant) {
 	if m.full < now {
-		m.brim, m.lows = max(m.brim, now), m.lows[:0]
-		m.full, m.frac = now, 0
+		m.overflow(now)
 		return
 	}
 	if m.lows == nil {
@@ -34,6 +33,12 @@ func (m *Bucket) note(now Instant) {
 		m.mergeLows()
 	}
 	m.lows = append(m.lows, l)
+}
+
+// overflow makes a bucket that has been full for a while miss nothing as of now.
+func (m *Bucket) overflow(now Instant) {
+	m.brim, m.lows = max(m.brim, now), m.lows[:0]
+	m.full, m.frac = now, 0
 }
 
 // mergeLows replaces the two lows that differ least by one, which misses as

@@ -75,6 +75,9 @@ func (m *Sliding) Stamps(yield func(at Instant, n int64) bool) {
 	}
 }
 
+// Ahead reports whether a unit counts as taken after now, as those of a window that rounded stamps do.
+func (m *Sliding) Ahead(now Instant) bool { return m.len > 0 && m.at(m.len-1).at > now }
+
 // Wait returns how long until n units fit, 0 for now.
 func (m *Sliding) Wait(now Instant, n int64) time.Duration {
 	m.expire(now)
