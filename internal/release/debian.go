@@ -20,7 +20,7 @@ Upstream-Name: headrace
 Source: ` + homepage + `
 
 Files: *
-Copyright: the authors of headrace
+Copyright: 2026 the authors of headrace
 License: ` + license + `
 Comment: THIRD-PARTY-LICENSES.txt in this folder has the licences of all other software in the binary.
 
@@ -34,7 +34,7 @@ headrace: statically-linked-binary [usr/bin/headrace]
 `
 
 func debianChangelog(version string, at time.Time) string {
-	return fmt.Sprintf("headrace (%s) stable; urgency=medium\n\n  * The changes are listed in %s/blob/%s/CHANGELOG.md\n\n -- %s  %s\n",
+	return fmt.Sprintf("headrace (%s) stable; urgency=medium\n\n  * See %s/blob/%s/CHANGELOG.md\n\n -- %s  %s\n",
 		strings.Replace(bare(version), "-", "~", 1), homepage, version, maintainer, at.Format(time.RFC1123Z))
 }
 
