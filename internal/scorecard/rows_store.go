@@ -49,7 +49,7 @@ func storeRows() []row {
 				},
 				{
 					name: "a slot more than there are is given out", file: "store/redisstore/script.lua",
-					old: "d.conc - taken(d.key)", new: "d.conc + 1 - taken(d.key)",
+					old: "taken(k) >= d.conc then", new: "taken(k) > d.conc then",
 					run: run{packages: "./store/redisstore/faulttests", tests: "^TestRedisFailsUnderLoad$/^stopped$", flags: "-rounds 1"}, by: ", allowed ",
 				},
 			},
