@@ -113,8 +113,9 @@ func limitRows() []row {
 			unproven: "a program that hangs fails the test, but no bound is set to the longest wait.",
 			mutants: []mutant{
 				{
-					name: "a call that was not sent keeps what it borrowed from the call around it", file: "guard/end.go",
-					old: "\t\t\t\tk.returnPart(i)\n", new: "",
+					name: "a call that was not sent keeps the slots of its layers", file: "guard/end.go",
+					old: "\t\t\tp.guard.end(&one, p.permit, &other, false)\n",
+					new: "\t\t\tif f.Verdict != adaptive.Unsent {\n\t\t\t\tp.guard.end(&one, p.permit, &other, false)\n\t\t\t}\n",
 					run: run{packages: "./guard", tests: "^TestProgramsExceedAndLeakNothing$", flags: "-rapid.checks 2000 -rapid.nofailfile"}, by: "problems, such as",
 				},
 				{
