@@ -110,7 +110,7 @@ func limitRows() []row {
 				{packages: "./guard", tests: "^TestProgramsExceedAndLeakNothing$", flags: "-rapid.checks {10000|1000000}", claims: "checks>={10000|1000000}"},
 				{packages: "./guard . ./internal/guardtest", tests: "^Test(Conformance|EveryRuleIsTested)$", claims: "tests=3"},
 			},
-			unproven: "a program that hangs fails the test, but no bound is set to the longest wait.",
+			unproven: "the longest wait: a call that waits for ever fails the test, one that waits for long does not.",
 			mutants: []mutant{
 				{
 					name: "a call that was not sent keeps the slots of its layers", file: "guard/end.go",

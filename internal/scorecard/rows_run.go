@@ -21,8 +21,8 @@ func runRows() []row {
 				{packages: "./engine/river ./examples/river", tests: "PostgreSQL|NoResult", flags: "-postgres", claims: "tests>=3"},
 				{packages: "./engine/temporal ./examples/temporal", tests: "Server|Replay", flags: "-server", claims: "tests>=6"},
 			},
-			unproven: "10 kills and 100 histories: workers of River are killed every 2 s of a short run, those of Temporal are not, and 20 recorded " +
-				"histories are replayed. No server is restarted in the middle of a run.",
+			unproven: "10 kills and 100 histories, which are the targets: workers of River are killed every 2 s of a short run, those of Temporal are " +
+				"not, and 20 recorded histories are replayed. No server is restarted during a run.",
 		},
 	}
 }

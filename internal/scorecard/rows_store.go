@@ -53,8 +53,8 @@ func storeRows() []row {
 					run: run{packages: "./store/redisstore/faulttests", tests: "^TestFaultsOfTheNetwork$/^latency$", flags: "-rounds 1"}, by: ", allowed ",
 				},
 			},
-			unproven: "a caller's error 100 ms after its deadline is demanded before a release only, on an idle machine; on every change it is 2 s. That calls " +
-				"succeed again after a fault is demanded within 30 s, and not 2 s.",
+			unproven: "a caller's error may come 2 s after its deadline; only a release, on an idle machine, requires 100 ms. Recovery after a fault is " +
+				"required within 30 s, where the target is 2 s.",
 		},
 		{
 			id: 8, what: "SQLite: 8 processes and kills on one file",

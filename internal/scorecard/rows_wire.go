@@ -74,7 +74,7 @@ func wireRows() []row {
 					run: run{packages: "./service", tests: "^TestTokens(OfGRPC)?$"}, by: "401|200|Unauthenticated",
 				},
 			},
-			unproven: "p99 within twice that of an idle service is demanded before a release only, on an idle machine. A release plays faults for 20 minutes, and not for an hour.",
+			unproven: "p99 within twice that of an idle service is required before a release only, on an idle machine. A release runs 20 minutes of faults, where the target is an hour.",
 		},
 		{
 			id: 15, what: "real SDKs, with and without our transport",
@@ -108,7 +108,7 @@ func wireRows() []row {
 					run: run{packages: "./proxy", tests: "Credential|Secret"}, by: "X-Echo|canary",
 				},
 			},
-			unproven: "p99 of healthy clients beside slow ones is measured for the service (row 13), and not for the proxy. A release repeats the faults 100 times, which is less than an hour.",
+			unproven: "p99 of healthy clients beside slow ones is measured for the service (row 13), and not for the proxy. A release repeats the faults 100 times, where the target is an hour.",
 		},
 	}
 }
