@@ -41,7 +41,9 @@ func TestReleaseIsReproducible(t *testing.T) {
 
 // debianPackage checks what other programs of Debian make of the package.
 func debianPackage(t *testing.T, deb string) {
+	t.Helper()
 	has := func(t *testing.T, names ...string) {
+		t.Helper()
 		for _, name := range names {
 			if _, err := exec.LookPath(name); err != nil {
 				t.Skip(err)
