@@ -145,6 +145,7 @@ verify: test-race ## Before a release: 1e8 virtual calls an algorithm, 1,000 see
 	go test ./cmd/headrace -count=1 -run '^TestKilledAgainAndAgain$$' -kills 3 -lines 20000 -rate 50 -v -timeout 0
 	go test ./internal/simulate/report -count=1 -run '^TestNothingWaitsForEver$$' -providers 20000 -timeout 0
 	$(MAKE) test-install
+	$(MAKE) test-release
 	$(MAKE) fuzz FUZZTIME=2m
 
 # make scorecard FULL=1 takes the sizes of a release, SERVERS=1 runs the row of the engines too,
@@ -171,6 +172,10 @@ RELEASEFLAGS ?=
 release: $(BIN)/nfpm $(BIN)/cyclonedx-gomod ## Prepare VERSION=v0.1.0 of all modules in dist/: a module proxy, archives, packages, SBOMs, checksums (a dry run; see RELEASING.md)
 	@[ -n "$(VERSION)" ] || { echo 'make release: which one? make release VERSION=v0.1.0' >&2; exit 2; }
 	go run ./internal/release -version '$(VERSION)' -into dist -nfpm $(BIN)/nfpm -cyclonedx $(BIN)/cyclonedx-gomod $(RELEASEFLAGS)
+
+.PHONY: test-release
+test-release: $(BIN)/nfpm $(BIN)/cyclonedx-gomod ## Build the release of this system twice and compare all files; lintian and bash-completion check the Debian package (minutes)
+	go test ./internal/release -count=1 -run '^TestReleaseIsReproducible$$' -nfpm $(BIN)/nfpm -cyclonedx $(BIN)/cyclonedx-gomod -v -timeout 30m
 
 .PHONY: test-install
 test-install: ## Install the command and every module from a local proxy of what is committed, in an empty environment (minutes)

@@ -3,6 +3,7 @@ package guard_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -88,6 +89,8 @@ func (p *played) checkRefusal(asked time.Time, err error) {
 	}
 }
 
+var errNotSent = fmt.Errorf("not sent: %w", &guardtest.StatusError{Status: 500})
+
 // inParts makes a call by Begin, Admit and End.
 func inParts(ctx context.Context, c *guard.Call, fn func(context.Context) error) error {
 	for {
@@ -95,7 +98,11 @@ func inParts(ctx context.Context, c *guard.Call, fn func(context.Context) error)
 		if err != nil {
 			return err
 		}
-		again, err := c.End(adaptive.Feedback{Err: survived(attempt, fn)})
+		f := adaptive.Feedback{Err: survived(attempt, fn)}
+		if errors.Is(f.Err, errNotSent) {
+			f.Verdict = adaptive.Unsent
+		}
+		again, err := c.End(f)
 		if !again {
 			return err
 		}
@@ -116,6 +123,9 @@ func survived(ctx context.Context, fn func(context.Context) error) (err error) {
 func (p *played) attempt(ctx context.Context, c planned, f fate, outermost bool) error {
 	for _, one := range c.inside {
 		p.call(ctx, one, false)
+	}
+	if f == isNotSent && c.how == byCall {
+		return errNotSent
 	}
 	leave := func() {}
 	if len(c.inside) == 0 {
@@ -139,7 +149,7 @@ func (p *played) attempt(ctx context.Context, c planned, f fate, outermost bool)
 		return context.Cause(ctx)
 	}
 	switch f {
-	case fails:
+	case fails, isNotSent:
 		return &guardtest.StatusError{Status: 500}
 	case isRejected, isAbandoned:
 		return &adaptive.RateLimitHit{RetryAfter: c.takes}

@@ -62,6 +62,7 @@ const (
 	panics
 	isDeaf // goes on for seconds after its context has ended
 	isAbandoned
+	isNotSent // in byCall; otherwise it fails
 	fates
 )
 

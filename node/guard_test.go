@@ -94,7 +94,7 @@ func TestLimiterIsSharedBetweenNodes(t *testing.T) {
 	})
 }
 
-// WithLimits are hard caps, in every interval and for every attempt.
+// WithLimits are hard limits, in every interval and for every attempt.
 func TestWithLimitsIsNeverExceeded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

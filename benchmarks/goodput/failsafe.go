@@ -26,7 +26,7 @@ const (
 func retryPool() Contender {
 	return Contender{
 		Name:      "failsafe-go retry, pool of 32",
-		About:     "failsafehttp's retry policy without an end of retries: Retry-After, else 0.5 s that doubles up to 8 s, 25 % more or less",
+		About:     "failsafehttp's retry policy with unlimited retries: Retry-After, or else a delay of 0.5 s that doubles up to 8 s, with a jitter of 25 %",
 		Workers:   poolWorkers,
 		Simulated: &client.Contender{Name: "pool", New: newPool},
 		Start: func(w *wire, _ uint64) (Caller, error) {
@@ -41,7 +41,7 @@ func retryPool() Contender {
 func adaptiveRetry() Contender {
 	return Contender{
 		Name:    "failsafe-go adaptive + retry",
-		About:   "its adaptive limiter from 1 to 64 calls, beginning at its default of 20, inside the same retry policy",
+		About:   "its adaptive limiter from 1 to 64 calls, starting at its default of 20, inside the same retry policy",
 		Workers: adaptiveWorkers,
 		Start: func(w *wire, _ uint64) (Caller, error) {
 			retry := unending(failsafehttp.NewRetryPolicyBuilder())     //nolint:bodyclose // no answer yet

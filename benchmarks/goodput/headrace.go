@@ -17,7 +17,7 @@ func headrace(name string, blind bool) Contender {
 	measured := adaptive.Measured{Max: most, IgnoreHeaders: blind}
 	about := "guard.Guard with adaptive.Measured"
 	if !blind {
-		about += ", told what the rate-limit headers say"
+		about += ", which also reads the rate-limit headers"
 	}
 	simulated := law.Drive(name, measured, !blind)
 	return Contender{

@@ -16,9 +16,9 @@ func (r *Result) Write(w io.Writer, date time.Time) error {
 
 Written by `+"`make goodput`"+` and not by hand: %s, %s.
 
-How much of what a provider allows does a client get, if the limit is not disclosed? Each contender calls a server of its
-own (`+"`providertest`"+`, HTTP on the loopback) that has the same limits and, for the same seed, the same latencies. The
-server's ledger is what counts.
+How much of what a provider allows does a client get if the limit is not disclosed? Each contender calls its own
+server (`+"`providertest`"+`, HTTP over loopback). All servers have the same limits and, for the same seed, the same latencies.
+The figures are those of the server's ledger.
 
 `, date.Format(time.DateOnly), machine())
 	r.table(&page)
@@ -27,13 +27,13 @@ server's ledger is what counts.
 	fmt.Fprintf(&page, `
 ## How it was measured
 
-- A run is %s of warm-up, which does not count, and %s that do. %d seeds; a cell is their mean and the 95 %% interval of
-  it (Student). Demand never ends, and a rejected call is retried until it is served.
-- Goodput is the calls that the provider admitted, in percent of what a client could have got that knows the limits and
-  when they change: rate times time, or the cap divided by the mean latency of the run. A full bucket at the beginning
-  of the measured time is a little more than that.
-- 429s are the refusals in percent of all requests.
-- Calls last 250 ms on average, log-normal with a deviation of 0.6 of the logarithm. Refusals come at once.
+- A run has a warm-up of %s and then %s that are measured, for each of %d seeds. A cell is the mean with its 95 %%
+  confidence interval (Student). There is always a call to make, and a rejected call is retried until it is served.
+- Goodput is the number of calls that the provider admitted, in percent of what a client could get that knows the limits
+  and when they change: rate times time, where the rate of a concurrency limit is the limit divided by the mean latency.
+  A bucket that is full when the measurement begins adds a little.
+- 429s are counted in percent of all requests.
+- Calls last 250 ms on average, log-normal with a deviation of 0.6 of the logarithm. 429s are returned at once.
 `, t.WarmUp, t.Measured, r.plan.Seeds)
 	r.simulator(&page)
 	r.conditions(&page)
@@ -92,7 +92,7 @@ func (r *Result) agreements(w *bytes.Buffer) {
 	}
 	if judged > 0 {
 		fmt.Fprintf(w, "\nThe simulator agrees in %d of %d cells: its mean is within %d points of goodput or within the 95 %% "+
-			"interval of the real runs. \"Agree\" says by how many points it is above.\n", agreed, judged, closeEnough)
+			"interval of the real runs. The column \"agree\" shows by how many points it is above.\n", agreed, judged, closeEnough)
 	}
 }
 
@@ -100,9 +100,9 @@ func (r *Result) simulator(w *bytes.Buffer) {
 	if r.plan.Simulated == 0 {
 		return
 	}
-	fmt.Fprintf(w, `- The simulator (`+"`make simulate`"+`) plays the same provider for the same time with the same law in virtual time, %d
-  seeds. It has no model of failsafe-go's adaptive limiter. A window of 5 s is made of a bucket there that is filled
-  whenever the window turns.
+	fmt.Fprintf(w, `- The simulator (`+"`make simulate`"+`) runs the same controller against the same provider for the same time, in virtual time, with %d
+  seeds. It has no model of failsafe-go's adaptive limiter. Its window of 5 s is a bucket that is filled when the window
+  begins.
 `, r.plan.Simulated)
 }
 
@@ -113,7 +113,7 @@ func (r *Result) conditions(w *bytes.Buffer) {
 	}
 	load := r.busiest()
 	if !load.Known {
-		fmt.Fprint(w, "- How busy the machine was is not known: the system does not tell.\n")
+		fmt.Fprint(w, "- How busy the machine was is unknown: the system does not report it.\n")
 		return
 	}
 	fmt.Fprintf(w, "- The machine was %.0f %% busy, this process took %.0f %% (of all cores, the busiest of %d batches); one timer in "+

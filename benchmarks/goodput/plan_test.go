@@ -124,7 +124,7 @@ func TestThePageSaysWhenTheMachineWasBusy(t *testing.T) {
 		want  string
 	}{
 		"too busy": {[]Load{{Known: true, Busy: 61}}, "**That is more than 60 %"},
-		"unknown":  {[]Load{{}}, "is not known"},
+		"unknown":  {[]Load{{}}, "is unknown"},
 	} {
 		t.Run(about, func(t *testing.T) {
 			var page bytes.Buffer

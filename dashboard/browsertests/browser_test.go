@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -91,7 +92,13 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 // until waits until an expression is true in the page.
 func (b *browser) until(expression string) {
 	b.t.Helper()
-	_, err := chromedp.Run(b.ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(time.Minute)))
+	var err error
+	for range 10 {
+		_, err = chromedp.Run(b.ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(time.Minute)))
+		if err == nil || !strings.Contains(err.Error(), "Cannot find context") { // the page that was asked has just been replaced
+			break
+		}
+	}
 	require.NoError(b.t, err, "%s\n%s", expression, b.text("document.body.innerText"))
 }
 

@@ -1,4 +1,4 @@
-// Quickstart digests texts through a language model with unknown
+// Quickstart summarises texts through a language model with unknown
 // limits: it splits them into sections, summarises the passages of many
 // sections at once, and collects the summaries.
 //
@@ -6,10 +6,10 @@
 //	go run ./examples/quickstart a.txt b.md # your texts
 //	go run ./examples/quickstart --openai   # the real service, with OPENAI_API_KEY
 //
-// On the way the provider refuses calls. The node cuts its concurrency and
-// tells the batch of flows around it, which cuts too; no passage fails. At the
-// end the results are joined with the provider's own ledger: if a passage was
-// dropped or done twice, the exit status is 1.
+// The provider answers some calls with 429. The node lowers its concurrency, and
+// so does the batch of flows around it; no passage fails. At the end the results
+// are compared with the provider's own ledger: if a passage was dropped or done
+// twice, the exit status is 1.
 package main
 
 import (
@@ -44,8 +44,8 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	flags.Usage = func() {
 		fmt.Fprintln(progress, `Usage: quickstart [flags] [FILES]
 
-Summarises text files, by default some of its own, through a provider that does
-not tell its limits, and prints what the limiters made of it. The summaries and
+Summarises text files, by default some of its own, through a provider with
+hidden limits, and prints what the limiters did. The summaries and
 the figures go to standard output, the progress to standard error.
 
 Flags, which come before FILES:`)
@@ -75,8 +75,8 @@ Flags, which come before FILES:`)
 	return digest(ctx, c, provider, texts, out, progress)
 }
 
-// hidden is what the provider allows and does not say: six calls in flight,
-// thirty a second.
+// hidden are the limits that the provider does not disclose: six calls in flight,
+// thirty per second.
 func hidden() providertest.Config {
 	return providertest.Config{
 		Limits: providertest.Limits{

@@ -33,15 +33,15 @@ func figure(t *testing.T, pattern, out string) int {
 	return n
 }
 
-// The plain command shows refusals, cuts, recoveries, and nothing lost.
+// The plain command shows 429s, decreases, increases, and nothing lost.
 func TestRunOnItsOwnTexts(t *testing.T) {
 	var out, progress bytes.Buffer
 	require.NoError(t, run(t.Context(), nil, &out, &progress))
 	for _, limiter := range []string{"summarise", "sections"} {
-		require.Positive(t, figure(t, limiter+`: .* (\d+) cuts`, out.String()), limiter)
+		require.Positive(t, figure(t, limiter+`: .* (\d+) decreases`, out.String()), limiter)
 	}
-	require.Positive(t, figure(t, `sections: .* (\d+) recoveries`, out.String()), "a cap that stays is not recovered from")
-	require.Positive(t, figure(t, `(\d+) refused`, out.String()))
+	require.Positive(t, figure(t, `sections: .* (\d+) increases`, out.String()), "a cap that stays is not recovered from")
+	require.Positive(t, figure(t, `(\d+) rejected`, out.String()))
 	require.Zero(t, figure(t, `(\d+) lost`, out.String()))
 	require.Zero(t, figure(t, `(\d+) done twice`, out.String()))
 	require.LessOrEqual(t, figure(t, `at most (\d+) at once`, out.String()), hidden().Limits.Concurrency)
@@ -90,7 +90,7 @@ func TestAStoppedRunKeepsWhatItHas(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	require.Contains(t, out.String(), "Alice", "a summary")
 	require.Positive(t, figure(t, `(\d+) passages in`, out.String()))
-	require.Contains(t, out.String(), "refusals")
+	require.Contains(t, out.String(), "429s")
 }
 
 func TestBadInput(t *testing.T) {
@@ -184,8 +184,8 @@ func TestACutSaysWhatItIsOf(t *testing.T) {
 		e.Time = s.began
 		s.Observe(e)
 	}
-	assert.Equal(t, `  0.00 s  api: cut to 36 requests/s (requests per second: measured)
-  0.00 s  api: cut to 18 requests/s, from 36 (requests per second: measured)
-  0.00 s  api: cut to 6 in flight, from 10 (a cap)
+	assert.Equal(t, `  0.00 s  api: down to 36 requests/s (requests per second: measured)
+  0.00 s  api: down to 18 requests/s, from 36 (requests per second: measured)
+  0.00 s  api: down to 6 in flight, from 10 (a cap)
 `, out.String())
 }

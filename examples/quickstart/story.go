@@ -51,9 +51,9 @@ func (s *story) Observe(e event.Event) {
 		if e.From > 0 { // else there was no limit yet
 			of += fmt.Sprintf(", from %.0f", e.From)
 		}
-		fmt.Fprintf(s.out, "%6.2f s  %s: cut to %.0f %s (%s)\n", at, e.Source, e.To, of, e.Reason)
+		fmt.Fprintf(s.out, "%6.2f s  %s: down to %.0f %s (%s)\n", at, e.Source, e.To, of, e.Reason)
 	case event.LimiterRecovery:
-		fmt.Fprintf(s.out, "%6.2f s  %s: back up from %.0f to %.0f\n", at, e.Source, e.From, e.To)
+		fmt.Fprintf(s.out, "%6.2f s  %s: up from %.0f to %.0f\n", at, e.Source, e.From, e.To)
 	case event.ItemRetry:
 		fmt.Fprintf(s.out, "%6.2f s  %s: %v, again in %s\n", at, e.Key, e.Err, e.Wait.Round(time.Millisecond))
 	case event.ItemDone:
@@ -103,7 +103,7 @@ func (s *story) print(out io.Writer, r *flow.Report, n *node.Batch[*Section, Pas
 	fmt.Fprintf(out, "\n%d passages in %.1f s\n", r.Nodes[n.Name()].Done, r.Elapsed.Seconds())
 	for _, name := range []string{n.Name(), "sections"} {
 		l := r.Limiters[name]
-		fmt.Fprintf(out, "limiter %-10s %3d refusals, %d cuts, %d recoveries\n", name+":", l.Hits, l.Cuts, l.Recoveries)
+		fmt.Fprintf(out, "limiter %-10s %3d 429s, %d decreases, %d increases\n", name+":", l.Hits, l.Cuts, l.Recoveries)
 	}
 	fmt.Fprintf(out, "waiting: %d calls waited %.1f s in total, at most %.1f s\n",
 		stats.Waits, stats.Waited.Seconds(), stats.LongestWait.Seconds())
@@ -123,7 +123,7 @@ func audit(out io.Writer, d *Digest, provider *providertest.Server) error {
 	}
 	ledger := provider.Ledger()
 	a := ledger.Audit(slices.Values(keys))
-	fmt.Fprintf(out, "provider's ledger: %d arrivals, %d refused, %d served, at most %d at once; %d lost, %d done twice\n",
+	fmt.Fprintf(out, "provider's ledger: %d arrivals, %d rejected, %d served, at most %d at once; %d lost, %d done twice\n",
 		ledger.Arrivals, ledger.Refused, ledger.Served, ledger.PeakInFlight, len(a.Lost), len(a.Twice))
 	if len(missing) > 0 || !a.OK() {
 		return errors.Join(

@@ -131,21 +131,6 @@ func (s *shipment) archive(name string, t target, binary []byte, about texts) er
 	return tarball(filepath.Join(s.dir, name+".tar.gz"), s.at, files)
 }
 
-func (s *shipment) debian(ctx context.Context, t target, binary []byte, about texts) error {
-	manual, err := packed(about.manual) // as Debian's policy has it
-	if err != nil {
-		return err
-	}
-	return s.tools.deb(ctx, s.dir, s.version, s.at, t, []file{
-		{name: "usr/bin/headrace", data: binary, exec: true},
-		{name: "usr/share/man/man1/headrace.1.gz", data: manual},
-		{name: "usr/share/doc/headrace/copyright", data: slices.Concat(about.license, []byte("\n"), about.notices)},
-		{name: "usr/share/bash-completion/completions/headrace", data: about.bash},
-		{name: "usr/share/zsh/vendor-completions/_headrace", data: about.zsh},
-		{name: "usr/share/fish/vendor_completions.d/headrace.fish", data: about.fish},
-	})
-}
-
 // checksumsOf writes SHA256SUMS, which sha256sum -c reads.
 func checksumsOf(dir string) error {
 	var names []string

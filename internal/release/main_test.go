@@ -4,15 +4,12 @@ import (
 	"archive/zip"
 	"crypto/sha256"
 	"encoding/base64"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,8 +17,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-var install = flag.Bool("install", false, "install every published module from a local proxy, in an empty environment (minutes)")
 
 var then = time.Date(2026, 1, 2, 3, 4, 6, 0, time.UTC)
 
@@ -283,72 +278,4 @@ func TestPip(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), filepath.Join(to, "bin", "pip"), append([]string{"install", "--no-index", "--disable-pip-version-check"}, wheels...)...).CombinedOutput()
 	require.NoError(t, err, string(out))
 	ran(t, filepath.Join(to, "bin", "headrace"), "run", "x.jsonl")
-}
-
-// The commands of the README and every published module install from a proxy, in an environment that has nothing but Go.
-func TestInstall(t *testing.T) {
-	if !*install {
-		t.Skip("-install runs it")
-	}
-	root, err := git(t.Context(), ".", "rev-parse", "--show-toplevel")
-	require.NoError(t, err)
-	dir := t.TempDir()
-	clone := filepath.Join(dir, "tree")
-	_, err = git(t.Context(), root, "clone", "--quiet", root, clone)
-	require.NoError(t, err)
-	all, _, err := prepare(t.Context(), clone, filepath.Join(dir, "proxy"), "v0.1.0")
-	require.NoError(t, err)
-
-	b := builder{dir: filepath.Join(dir, "go"), proxy: filepath.Join(dir, "proxy")}
-	env := []string{
-		"HOME=" + dir, "GOCACHE=" + goEnv("GOCACHE"),
-		"PATH=" + filepath.Join(goEnv("GOROOT"), "bin") + string(os.PathListSeparator) + filepath.Join(b.dir, "bin") + string(os.PathListSeparator) + "/usr/bin:/bin",
-	}
-	for _, set := range b.env() {
-		if name, _, _ := strings.Cut(set, "="); slices.Contains([]string{"GOPATH", "GOMODCACHE", "GOPROXY", "GONOSUMDB", "GOFLAGS"}, name) {
-			env = append(env, set) // the last one counts
-		}
-	}
-	fresh := filepath.Join(dir, "fresh")
-	require.NoError(t, os.Mkdir(fresh, 0o700))
-	in := func(name string, args ...string) string {
-		cmd := exec.CommandContext(t.Context(), name, args...)
-		cmd.Dir, cmd.Env = fresh, env
-		began := time.Now()
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s %s: %s", name, strings.Join(args, " "), out)
-		t.Logf("%s in %s", strings.Join(args, " "), time.Since(began).Round(time.Second))
-		return string(out)
-	}
-	sh, goCommand := "/bin/sh", filepath.Join(goEnv("GOROOT"), "bin", "go")
-	in(goCommand, "mod", "init", "example.com/fresh")
-	typed := regexp.MustCompile("(?s)\n<!-- not run: make test-install .*? -->\n```sh\n(.*?)```").FindAllStringSubmatch(read(t, clone, "README.md"), -1)
-	require.Len(t, typed, 2)
-	require.Contains(t, typed[0][1], "go install "+command+"@latest\n")
-	require.Contains(t, typed[1][1], "go get "+repository+"\n")
-	for _, block := range typed {
-		in(sh, "-euxc", block[1])
-	}
-	assert.Contains(t, in(sh, "-euc", "headrace version"), "headrace v0.1.0\n")
-
-	var imports strings.Builder
-	for _, s := range all {
-		if published(s) {
-			in(goCommand, "get", s.Path+"@latest")
-			fmt.Fprintf(&imports, "\t_ %q\n", s.Path)
-		}
-	}
-	require.NoError(t, os.WriteFile(filepath.Join(fresh, "main.go"), []byte("package main\n\nimport (\n"+imports.String()+")\n\nfunc main() {}\n"), 0o600))
-	in(goCommand, "mod", "tidy")
-	in(goCommand, "build", "./...")
-}
-
-// published reports whether programs import a module's own package.
-func published(s *sibling) bool {
-	for _, not := range []string{"benchmarks", "examples", "faulttests", "browsertests", "internal", "cmd", "proto"} {
-		if strings.Contains("/"+s.Dir+"/", "/"+not+"/") {
-			return false
-		}
-	}
-	return true
 }

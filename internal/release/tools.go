@@ -44,8 +44,8 @@ func (t *tools) deb(ctx context.Context, dir, version string, made time.Time, on
 	}
 	config, err := json.Marshal(map[string]any{ // which is YAML, too
 		"name": "headrace", "arch": on.Arch, "platform": on.OS, "version": version, "section": "net", "priority": "optional",
-		"maintainer": "headrace maintainers <" + homepage + ">", "homepage": homepage, "license": license,
-		"description": summary, "contents": contents, "mtime": made,
+		"maintainer": maintainer, "homepage": homepage, "license": license,
+		"description": summary + "\n" + details, "contents": contents, "mtime": made,
 	})
 	if err != nil {
 		return err

@@ -130,7 +130,7 @@ func (o *outcome) count(text string, row int) error {
 	}
 	for field := range strings.FieldsSeq(m[2]) {
 		name, n, _ := strings.Cut(field, "=")
-		if name == "tests" || name == "cases" || name == "checks" || name == "execs" || name == "runs" {
+		if name == "tests" || name == "skipped" || name == "cases" || name == "checks" || name == "execs" || name == "runs" {
 			return fmt.Errorf("scorecard: %q has a count of the scorecard's own", text)
 		}
 		if err := o.add(name, n); err != nil {

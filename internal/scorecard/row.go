@@ -24,6 +24,7 @@ type run struct {
 	flags    string
 	seeds    string // how often it runs, with -seed 1, 2, ...; "" is once, without that flag
 	claims   string // on its counts, such as "kills>={10|500} lost=0"
+	whole    bool   // it is all tests of its packages: those that are skipped, such as counts of allocations with -race, are counted
 }
 
 var sized = regexp.MustCompile(`\{([^|{}]*)\|([^|{}]*)\}`)

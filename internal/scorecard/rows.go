@@ -86,6 +86,11 @@ func limitRows() []row {
 					old: "g.meter.giveBack(now, taken, less)", new: "g.meter.giveBack(now, taken, less-1)",
 					run: run{packages: "./quota", tests: "^TestQuotasAreLinearizable$"}, by: "is not that of a window",
 				},
+				{
+					name: "the queue gives out the last task of a priority", file: "executor/queue.go",
+					old: "return q.levels[0].tasks.head", new: "return q.levels[0].tasks.tail",
+					run: run{packages: "./executor", tests: "^TestTheQueueIsLinearizable$"}, by: "round",
+				},
 			},
 			unproven: "the histories are those of the store in memory; SQLite and Redis are judged by row 8, row 6 and the suite of quotatest.",
 		},
@@ -104,6 +109,19 @@ func limitRows() []row {
 			runs: []run{
 				{packages: "./guard", tests: "^TestProgramsExceedAndLeakNothing$", flags: "-rapid.checks {10000|1000000}", claims: "checks>={10000|1000000}"},
 				{packages: "./guard . ./internal/guardtest", tests: "^Test(Conformance|EveryRuleIsTested)$", claims: "tests=3"},
+			},
+			unproven: "the longest wait: a call that waits for ever fails the test, one that waits for long does not.",
+			mutants: []mutant{
+				{
+					name: "a call that was not sent keeps the slots of its layers", file: "guard/end.go",
+					old: "\t\t\tp.guard.end(&one, p.permit, &other, false)\n",
+					new: "\t\t\tif f.Verdict != adaptive.Unsent {\n\t\t\t\tp.guard.end(&one, p.permit, &other, false)\n\t\t\t}\n",
+					run: run{packages: "./guard", tests: "^TestProgramsExceedAndLeakNothing$", flags: "-rapid.checks 2000 -rapid.nofailfile"}, by: "problems, such as",
+				},
+				{
+					name: "a release frees two slots", file: "throttle/record.go", old: "\tl.inFlight--\n", new: "\tl.inFlight = max(0, l.inFlight-2)\n",
+					run: run{packages: "./guard", tests: "^TestProgramsExceedAndLeakNothing$", flags: "-rapid.checks 2000 -rapid.nofailfile"}, by: "problems, such as",
+				},
 			},
 		},
 		{

@@ -114,6 +114,9 @@ func (r *runner) judge(ctx context.Context, w *row, res *result) (v verdict, why
 			if why != "" {
 				return failed, why
 			}
+			if one.whole && len(o.skipped) > 0 {
+				o.counts["skipped"], o.skipped = int64(len(o.skipped)), nil
+			}
 			for _, name := range o.skipped {
 				if part = name + ": " + o.reason; !strings.Contains(name, "/") {
 					missing = part

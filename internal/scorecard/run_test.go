@@ -55,6 +55,15 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// Whole packages have tests that do not suit every flag: they are counted.
+func TestWholePackagesMaySkipTests(t *testing.T) {
+	r := scripted(said(t, "pass TestA ", "output TestB     b_test.go:9: not with -race", "skip TestB "), true)
+	w := row{id: 14, runs: []run{{packages: "./a", claims: "tests>=1", whole: true}}}
+	res := r.row(t.Context(), &w)
+	assert.Equal(t, passed, res.Verdict, res.Why)
+	assert.Equal(t, counts{"tests": 1, "skipped": 1}, res.Counts)
+}
+
 func TestARowThatNeedsServersIsSkippedWithoutThem(t *testing.T) {
 	r := scripted("", false)
 	w := row{id: 22, servers: true, runs: []run{{packages: "./a"}}}

@@ -26,10 +26,10 @@ func Write(w io.Writer, m Machine, passes []Pass) error {
 
 Written by `+"`make bench`"+` and not by hand: %s, %d cores, %s, %s, %d passes.
 
-Every pass measures every contender of an operation right after the other, beginning with another one each time. A ratio
-is taken within a pass; the tables show the median of the passes and, in brackets, the least and the greatest. Below 1 is
-faster than the one that is divided by. Bare times depend on the machine and stand at the end. The contenders do
-not all do the same: what each does is said above its table.
+Each pass measures all contenders of an operation one right after the other, and starts with a different one each time.
+Ratios are taken within a pass; the tables show the median of all passes, with the minimum and the maximum in brackets.
+Below 1 is faster than the reference. Absolute times depend on the machine and are at the end. The contenders do not all
+do the same work: the text above each table says what they do.
 
 ## Targets
 
@@ -41,7 +41,7 @@ not all do the same: what each does is said above its table.
 		status, measured := t.Judge(passes)
 		row(&page, []string{t.Claim, t.Bound(), measured.String(), status.String()})
 	}
-	page.WriteString("\nWhat is timed is judged by its median, what is counted by its worst pass.\n\n## Tables\n")
+	page.WriteString("\nTimes are judged by the median pass, counts by the worst one.\n\n## Tables\n")
 	for _, s := range Sections() {
 		s.table(&page, passes)
 	}
@@ -64,7 +64,7 @@ func times(w *bytes.Buffer, passes []Pass) {
 			}
 		}
 	}
-	fmt.Fprint(w, "\n## Bare times\n\nOf one machine on one day; only the ratios above can be compared with another.\n\n")
+	fmt.Fprint(w, "\n## Absolute times\n\nFrom one machine on one day. Only the ratios above can be compared between machines.\n\n")
 	row(w, []string{"operation", "contender", "unit", "median (least..greatest)"})
 	row(w, []string{"---", "---", "---", "---:"})
 	for _, k := range slices.SortedFunc(maps.Keys(found), Key.compare) {

@@ -23,35 +23,35 @@ func Sections() []Section {
 	return []Section{
 		withMemory(timed("Allow", "Allow", "One admission by one window that has room. headrace is a Bucket, the algorithm of x-time-rate; "+
 			"headrace-sliding is an exact Sliding window, headrace-quantised one above 1,024 entries. sethvargo-limiter and throttled look a key up.")),
-		timed("Allow in many goroutines", "AllowParallel", "All goroutines share one limiter, and begin when all cores run."),
-		timed("Allow in many goroutines on one core", "AllowOneCore", "The same without contention: one core runs the goroutines by turns."),
+		timed("Allow in many goroutines", "AllowParallel", "All goroutines share one limiter, and start when all cores are running."),
+		timed("Allow in many goroutines on one core", "AllowOneCore", "The same without contention: the goroutines take turns on one core."),
 		withMemory(timed("Three windows", "ThreeWindows", "headrace asks all windows at one instant and takes from all or none. x-time-rate is three Allows, "+
 			"which keep what the first took when the third refuses; x-time-rate-reserve gives it back.")),
 		timed("Three windows in many goroutines", "ThreeWindowsParallel", ""),
 		withMemory(timed("TryAcquire and Release", "TryAcquire", "A slot and a window together, and the slot given back. x-time-rate is an Allow, "+
 			"without a slot; x-sync-semaphore, channel and the bulkhead of failsafe-go are a slot without a window or a clock, as is headrace-slot-only.")),
 		timed("TryAcquire and Release in many goroutines", "TryAcquireParallel", ""),
-		withMemory(timed("Acquire without a wait", "Acquire", "The call that would block, when there is room. x-time-rate is Wait; of the peers each is a window or a slot, headrace is both.")),
+		withMemory(timed("Acquire without a wait", "Acquire", "The blocking call, when there is room; for x-time-rate it is Wait. Each peer has either a window or a slot, headrace has both.")),
 		{
 			Title: "Blocked: a turn of the slot", Op: "Blocked", Unit: "ns/turn", Reference: "x-sync-semaphore",
-			Text: "One slot, and so many goroutines that wait for it: a release, and the next has it. headrace-window has a window to ask as well.",
+			Text: "One slot, and the given number of goroutines waiting for it: the time from one release to the next. headrace-window also checks a window.",
 		},
-		{Title: "Blocked: allocations", Op: "Blocked", Unit: "allocs/turn", Text: "For one turn."},
+		{Title: "Blocked: allocations", Op: "Blocked", Unit: "allocs/turn", Text: "Per turn."},
 		{
 			Title: "Waiting for a window", Op: "Wait", Unit: "cpu-ns/op", Reference: "x-time-rate",
 			Text: "64 goroutines wait for one window of 20,000 per second: the processor time of an admission.",
 		},
 		{
 			Title: "Cancelled waits", Op: "Cancel", Unit: "ns/cancel", Reference: "x-time-rate",
-			Text: "So many wait, and all are cancelled at once: the time until all have returned, for each of them. channel is what the runtime needs for it.",
+			Text: "The given number of calls wait, and all are cancelled at once: the time until all have returned, per call. channel is the cost of the runtime alone.",
 		},
 		{
 			Title: "Memory of a waiter", Op: "WaiterMemory", Unit: "B/waiter",
-			Text: "Bytes of heap that one of 10,000 waiters needs beside its goroutine. channel is what the runtime needs to block.",
+			Text: "Heap bytes for each of 10,000 waiters, besides its goroutine. channel is what the runtime needs to block.",
 		},
 		{
 			Title: "Keys", Op: "Keys", Unit: ns, Reference: "x-time-rate",
-			Text: "One admission by the limiter of a random key. headrace, x-time-rate and failsafe-go are limiters in a map behind a read-write lock; the others have keys of their own.",
+			Text: "One admission by the limiter of a random key. headrace, x-time-rate and failsafe-go are limiters in a map behind a read-write lock; the others have keys built in.",
 		},
 		{Title: "Memory of a key", Op: "Keys", Unit: "B/key", Text: "Bytes of heap for a key and its limiter, without the string. sethvargo-limiter drops unused keys; the others keep them."},
 		{
@@ -68,12 +68,12 @@ func Sections() []Section {
 		},
 		{
 			Title: "Executor", Op: "Executor", Unit: "ns/item", Reference: "channel-pool", Extra: []string{"B/item", "allocs/item"},
-			Text: "10,000 calls that do nothing, handed in one by one to sixteen workers behind a queue of 1,000, and then waited for. " +
+			Text: "10,000 calls that do nothing, submitted one by one to sixteen workers behind a queue of 1,000, and then waited for. " +
 				"channel-pool is the worker pool that people write by hand: a channel of jobs, and a channel for each result.",
 		},
 		{
 			Title: "Guarded batch", Op: "BatchGuarded", Unit: "ns/item", Reference: "failsafe-go", Extra: []string{"B/item", "allocs/item"},
-			Text: "The same with limits that never bind and retries: headrace with a window, a law and a retry policy; errgroup without any of them; failsafe-go with retry and bulkhead " +
+			Text: "The same with limits that never bind and retries: headrace with a window, a controller and a retry policy; errgroup without any of them; failsafe-go with retry and bulkhead " +
 				"in an errgroup, failsafe-go-limited with a rate limiter too.",
 		},
 		{
@@ -99,12 +99,12 @@ func Sections() []Section {
 		},
 		{
 			Title: "A stream", Op: "RequestStream", Unit: ns, Reference: "net-http", Extra: []string{bytes, allocs},
-			Text: "An answer of 20 KB in about 130 events, each flushed by itself, over HTTP/1.1.",
+			Text: "A response of 20 KB in about 130 events, each flushed separately, over HTTP/1.1.",
 		},
-		{Title: "A request: allocations", Op: "Request", Unit: allocs, Text: "In the client's process, those of net/http included."},
+		{Title: "A request: allocations", Op: "Request", Unit: allocs, Text: "In the client's process, including those of net/http."},
 		{
 			Title: "Overshoot", Op: "Overshoot", Unit: "in-worst-second",
-			Text: "A limit of 100 per second. One asks once, pauses and then asks for all there is: the most that were admitted in any one second. " +
+			Text: "A limit of 100 per second. A client calls once, pauses, and then calls as often as it is allowed: the most calls admitted in any one second. " +
 				"A Bucket and a Fixed window allow it, as the peers do: only Sliding is exact. sethvargo-limiter reads the system's clock past synctest and was measured by it.",
 		},
 		{
@@ -114,11 +114,11 @@ func Sections() []Section {
 		},
 		{
 			Title: "Lowering", Op: "Lowered", Unit: "admitted",
-			Text: "500 wait at 1,000 per second, which becomes 10 per second: how many go in the next 500 ms, ideally 5. failsafe-go and uber-ratelimit cannot be changed.",
+			Text: "500 calls wait at 1,000 per second, which becomes 10 per second: how many are admitted in the next 500 ms, ideally 5. failsafe-go and uber-ratelimit cannot be changed.",
 		},
 		{
 			Title: "Raising", Op: "Raised", Unit: "admitted",
-			Text: "200 wait at 10 per second, which becomes 1,000 per second: how many go in the next 100 ms, ideally 100.",
+			Text: "200 calls wait at 10 per second, which becomes 1,000 per second: how many are admitted in the next 100 ms, ideally 100.",
 		},
 		{
 			Title: "Resizing slots: calls begun after lowering", Op: "SlotsResized", Unit: "after-lowering",

@@ -113,7 +113,7 @@ func (p *Program) Main(ctx context.Context) (status int) {
 		kong.ExplicitGroups([]kong.Group{
 			{Key: "files", Title: "Files:"},
 			{Key: "provider", Title: "Provider:"},
-			{Key: "limits", Title: "Limits (hard caps; the rate is found within them):"},
+			{Key: "limits", Title: "Limits (never exceeded; the rate is found within them):"},
 			{Key: "failures", Title: "Failures:"},
 			{Key: "listening", Title: "Clients:"},
 			{Key: "upstreams", Title: "Upstreams:"},

@@ -31,7 +31,7 @@ type Flags struct {
 	RPM         int64    `group:"limits" name:"rpm" placeholder:"N" help:"Maximum requests per minute."`
 	TPM         int64    `group:"limits" name:"tpm" placeholder:"N" help:"Maximum tokens per minute."`
 	Concurrency int      `group:"limits" placeholder:"N" help:"Maximum calls in flight."`
-	Limit       []string `group:"limits" sep:"none" placeholder:"TEXT" help:"Any other cap, such as \"50/s\" or \"10k tokens/min, 8 concurrent\". May be repeated."`
+	Limit       []string `group:"limits" sep:"none" placeholder:"TEXT" help:"Any other limit, such as \"50/s\" or \"10k tokens/min, 8 concurrent\". May be repeated."`
 	Share       string   `group:"limits" placeholder:"ADDRESS" help:"Share the limits with other runs that use the same key. With known limits or a preset: sqlite:PATH (one host), redis://HOST:PORT/DB or service:https://HOST:PORT (several hosts). If the limits have to be found: group:PATH (one host) or group:https://HOST:PORT."`
 	Law         string   `group:"limits" placeholder:"NAME" help:"How the rate is found: measured, aimd or fixed. Default: measured."`
 

@@ -15,7 +15,8 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-const inFlight = 60
+// inFlight is less than what the windows allow at the beginning of their periods, so that slots and windows bind by turns.
+const inFlight = 20
 
 // Lease is how long a call of a Load has its slot if its answer was lost.
 const Lease = 400 * time.Millisecond
