@@ -451,8 +451,8 @@ func TestALongClosureLeavesTheLearnedRate(t *testing.T) {
 			if now := now.Unix(); now != second {
 				second, admitted = now, 0
 			}
-			if admitted++; admitted > 10 {
-				return &adaptive.RateLimitHit{}
+			if admitted++; admitted > 10 { // without a kind, a cap may be learned instead
+				return &adaptive.RateLimitHit{Kind: adaptive.KindRequests}
 			}
 			return nil
 		}
