@@ -102,3 +102,30 @@ func TestTheFirstBurstOfAFastSilentRateIsNoCap(t *testing.T) {
 	}
 	assert.Less(t, refused, 250*seeds, "in the first minute; up to 84 calls of each are out when the bucket is empty")
 }
+
+// A minute that is used up rejects all calls. No cap does that, and a count of those that got through is wrong by none.
+func TestAUsedUpMinuteOfManySilentCallsIsNoCap(t *testing.T) {
+	const minutes, each = 3, 12_000
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(1, 1)
+		minute, left := time.Duration(-1), 0
+		s.lasts = 20 * time.Millisecond
+		s.answer = func(at time.Duration, _ bool) adaptive.Feedback {
+			if now := at / time.Minute; now != minute {
+				minute, left = now, each
+			}
+			if left--; left < 0 {
+				return rejected(0)
+			}
+			return taken
+		}
+		luck := rand.New(rand.NewPCG(1, 3))
+		var mu sync.Mutex
+		got := press(t, s, guard.Policy{Law: adaptive.Measured{}}, 300, minutes*time.Minute, func() time.Duration {
+			mu.Lock()
+			defer mu.Unlock()
+			return time.Millisecond + time.Duration(luck.Int64N(int64(3*time.Millisecond)))
+		})
+		assert.Greater(t, got, minutes*each*9/10)
+	})
+}

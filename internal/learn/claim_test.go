@@ -249,3 +249,53 @@ func TestAliensThatKeepComingAreNone(t *testing.T) {
 		})
 	}
 }
+
+// claimedAndShut is a machine with a cap of five on trial that has refused the next call, too.
+func claimedAndShut() *machineRun {
+	r := runMachine(Config{})
+	r.Refused(1.1, r.send(1), Refusal{})
+	r.Refused(1.3, r.send(1.2), Refusal{})
+	return r
+}
+
+func TestACapOnTrialReopensCallByCall(t *testing.T) {
+	r := claimedAndShut()
+	assert.Equal(t, 5, r.InFlight())
+	assert.Zero(t, r.Wait(r.Door.Until, 100, 0))
+	assert.Equal(t, 1, r.InFlight(), "all callers have waited")
+	at := r.Door.Until
+	for n := 2; n <= 5; n++ {
+		r.Answered(at+0.2, r.send(at), Answer{Used: 100, InFlight: n - 2})
+		at += 0.3
+		r.Wait(at, 100, 0)
+		assert.Equal(t, n, r.InFlight())
+	}
+}
+
+func TestACapThatHasHeldReopensAtOnce(t *testing.T) {
+	r := claimedAndShut()
+	r.claim.sent = trialSends
+	assert.Zero(t, r.Wait(r.Door.Until, 100, 0))
+	assert.Equal(t, 5, r.InFlight())
+}
+
+func TestCallsInFlightAreNotReopened(t *testing.T) {
+	r := claimedAndShut()
+	assert.Zero(t, r.Wait(r.Door.Until, 100, 3))
+	assert.Equal(t, 4, r.InFlight())
+}
+
+func TestASharedCapThatRejectsCallsAloneIsGivenUp(t *testing.T) {
+	r := claimedAndShut()
+	r.Flight.Hover(5)
+	for at := 2.0; r.Flight.Claimed; at += 100 {
+		if at > 1000 {
+			t.Fatal("it never is")
+		}
+		c := r.send(at)
+		c.Others = 0
+		r.Refused(at+0.1, c, Refusal{})
+		assert.False(t, !r.Flight.Claimed && r.Door.refused < convinced, "too soon")
+	}
+	assert.GreaterOrEqual(t, r.Door.refused, convinced)
+}

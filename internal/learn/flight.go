@@ -207,6 +207,14 @@ func (f *Flight) Return(n float64) {
 	}
 }
 
+// Reopen raises a steady bound to its level again, from n calls in flight and by one for each answer:
+// after a pause all callers wait, and would go at once.
+func (f *Flight) Reopen(n int) {
+	if b := float64(f.Bound(0)); f.mode == steady && float64(n+1) < b {
+		f.mode, f.bound, f.level, f.active = returning, float64(n+1), b, 0
+	}
+}
+
 // Back undoes Return.
 func (f *Flight) Back() {
 	f.mode, f.bound, f.level, f.active = f.kept.mode, f.kept.bound, f.kept.level, 0

@@ -32,6 +32,7 @@ type Machine struct {
 	cutBy    int64   // the last call sent by then
 	resumed  Point   // when the first call left after that, and what had been admitted by then; zero: none has
 	slowBy   float64 // no growth before
+	reopens  bool    // the next call ends a pause in which nothing was admitted
 	dark     float64 // seconds since the mark during which no call was admitted
 	at       float64 // the last tick
 	knows    bool    // a refusal has marked the provider's bucket as empty
@@ -259,6 +260,10 @@ func (m *Machine) Wait(now, tokens float64, inFlight int) float64 {
 	} else if found > 0 {
 		m.opened(found)
 	}
+	if m.reopens && m.Flight.Claimed && m.claim.sent < trialSends {
+		m.Flight.Reopen(inFlight)
+	}
+	m.reopens = false
 	needed := m.needed()
 	if inFlight >= m.Flight.Bound(needed) {
 		m.binding(true, false)

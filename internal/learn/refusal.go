@@ -183,11 +183,20 @@ func (m *Machine) still(now float64, c Call, r *Refusal) {
 	if !m.off.Has(GateRule) {
 		m.Door.Still(now, r.Asked, r.hinted(), r.reset(), m.Calls.Rate, m.luck.Float64())
 	}
-	drained := float64(c.Others) < 0.5*m.Flight.level
-	if full := m.Flight.Claimed && m.tally.refused >= handful; (drained || full) && m.Flight.mode != hovering { // a cap of ours takes what is below it
+	if m.noCap(c) {
 		m.Flight.Claimed = false
 		m.claim.Forget()
 	}
-	m.cut, m.cutBy, m.resumed = now, m.tally.last.Seq, Point{}
+	m.cut, m.cutBy, m.resumed, m.reopens = now, m.tally.last.Seq, Point{}, true
 	m.note(Decision{At: now, Kind: Gate, Wait: m.Door.Until - now, Why: WhyStillShut})
+}
+
+// noCap reports whether no cap can be what refuses the call c although nothing is admitted: one of ours takes what is
+// below it. Others may fill one that they share, but not each time that a call is alone.
+func (m *Machine) noCap(c Call) bool {
+	if m.Flight.mode == hovering {
+		return m.Flight.Claimed && m.Door.refused >= convinced && m.claim.wasLonely(c)
+	}
+	drained, full := float64(c.Others) < 0.5*m.Flight.level, m.Flight.Claimed && m.tally.refused >= handful
+	return drained || full
 }

@@ -15,6 +15,7 @@ type Tally struct {
 	back    float64 // the same without the latter
 	givenBy float64 // by the mark
 	history History
+	fates   Fates
 	perCall float64 // tokens that a call really takes, smoothed
 	begun   bool
 	start   float64 // when the first call left
@@ -64,6 +65,7 @@ func (t *Tally) Sent(c Call) {
 	t.calls += float64(c.Seq - t.last.Seq)
 	t.tokens += c.Total - t.last.Total
 	t.last = c
+	t.fates.Sent(c)
 	t.history.Add(Point{At: c.At, Calls: t.calls, Tokens: t.tokens, Given: t.back})
 }
 
@@ -82,6 +84,7 @@ func (t *Tally) Answered(c Call, used float64) {
 func (t *Tally) Refused(c Call) {
 	t.calls--
 	t.tokens -= c.Tokens
+	t.fates.Refused(c.Seq)
 	if c.Seq > t.mark.Seq {
 		t.refused++
 		t.lost += c.Tokens
@@ -98,6 +101,9 @@ func (t *Tally) Mark(c Call) {
 // GotThrough reports whether any call sent between the mark and the refused call c succeeded: its refusal would have been
 // received by the moment heard.
 func (t *Tally) GotThrough(c Call, heard float64) bool {
+	if passed, known := t.fates.Passed(t.mark.Seq, c.Seq, heard); known && c.Seq-t.mark.Seq > recent {
+		return passed
+	}
 	young := t.history.Since(heard, Point{At: t.last.At, Calls: t.calls}).Calls
 	young = max(0, young-float64(t.last.Seq-c.Seq))
 	return float64(c.Seq-t.mark.Seq-1)-(t.refused-1)-young >= 0.5

@@ -50,7 +50,7 @@ func limitRows() []row {
 			},
 			mutants: []mutant{
 				{
-					name: "a release frees two slots", file: "throttle/record.go", old: "\tl.inFlight--\n", new: "\tl.inFlight = max(0, l.inFlight-2)\n",
+					name: "a release frees two slots", file: "throttle/record.go", old: "\ts.inFlight--\n", new: "\ts.inFlight = max(0, s.inFlight-2)\n",
 					run: run{packages: "./throttle", tests: "^TestLimiterAgainstModel$", flags: "-rapid.nofailfile"}, by: "in flight, not",
 				},
 				{
@@ -119,7 +119,7 @@ func limitRows() []row {
 					run: run{packages: "./guard", tests: "^TestProgramsExceedAndLeakNothing$", flags: "-rapid.checks 2000 -rapid.nofailfile"}, by: "problems, such as",
 				},
 				{
-					name: "a release frees two slots", file: "throttle/record.go", old: "\tl.inFlight--\n", new: "\tl.inFlight = max(0, l.inFlight-2)\n",
+					name: "a release frees two slots", file: "throttle/record.go", old: "\ts.inFlight--\n", new: "\ts.inFlight = max(0, s.inFlight-2)\n",
 					run: run{packages: "./guard", tests: "^TestProgramsExceedAndLeakNothing$", flags: "-rapid.checks 2000 -rapid.nofailfile"}, by: "problems, such as",
 				},
 			},

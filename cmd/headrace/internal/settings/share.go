@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 
+	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/group"
 	"github.com/headrace/headrace/guard"
@@ -190,7 +191,25 @@ func (r *Run) Guard(failed func(error) error, observer event.Observer) (g *guard
 		}
 		return nil, nil, err
 	}
-	return reg.Get(r.guardName()), reg.Close, nil
+	g = reg.Get(r.guardName())
+	if err := r.start(g); err != nil {
+		return nil, nil, errors.Join(err, reg.Close())
+	}
+	return g, reg.Close, nil
+}
+
+// startsWith is the number of calls in flight with which a run starts whose limits nothing is known of. It doubles
+// with each round trip until the first rejection.
+const startsWith = 32
+
+// start has the guard bound the calls from the first one on. Without it, all workers of a run would call at once.
+func (r *Run) start(g *guard.Guard) error {
+	p := g.Policy()
+	if _, measured := p.Law.(adaptive.Measured); p.Law != nil && !measured || p.Preset != "" || p.Store != nil || p.Limits.Concurrency > 0 || len(p.Limits.Windows) > 0 {
+		return nil
+	}
+	p.Law = adaptive.Measured{Initial: startsWith}
+	return g.Set(p)
 }
 
 // store is the store of --share.

@@ -1,0 +1,41 @@
+package learn
+
+// Fates remembers what became of the newest calls.
+type Fates struct {
+	ring [fatesKept]fate
+}
+
+const fatesKept = 256 // calls that are kept, a power of two
+
+type fate struct {
+	seq     int64
+	left    float64
+	refused bool
+}
+
+// Sent notes a call.
+func (f *Fates) Sent(c Call) {
+	f.ring[c.Seq&(fatesKept-1)] = fate{seq: c.Seq, left: c.At}
+}
+
+// Refused notes that a call was refused.
+func (f *Fates) Refused(seq int64) {
+	if x := &f.ring[seq&(fatesKept-1)]; x.seq == seq {
+		x.refused = true
+	}
+}
+
+// Passed reports whether a call after the call a and before b left by the moment by and was not
+// refused. It is not known if some of them are forgotten.
+func (f *Fates) Passed(a, b int64, by float64) (passed, known bool) {
+	for seq := b - 1; seq > a; seq-- {
+		x := &f.ring[seq&(fatesKept-1)]
+		if x.seq != seq {
+			return false, false
+		}
+		if x.left <= by && !x.refused {
+			return true, true
+		}
+	}
+	return false, true
+}
