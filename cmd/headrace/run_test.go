@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/providertest"
 )
 
@@ -373,4 +374,14 @@ func TestOfTwoRequestsWithOneNameOneIsReported(t *testing.T) {
 	require.Equal(t, 1, status, errs)
 	assert.Contains(t, p.read("report.json"), fmt.Sprintf(`"changed": %d`, pairs))
 	assert.Equal(t, pairs, p.provider.Counts().Served)
+}
+
+// The number of calls that a run starts with is no change of its limits.
+func TestARunLogsNoChangeOfItsOwnLimits(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(1)
+	status, _, errs := p.run()
+	require.Zero(t, status, errs)
+	assert.NotContains(t, errs, event.LimiterChanged)
 }

@@ -1,5 +1,7 @@
 package learn
 
+import "math"
+
 // Fates remembers what became of the newest calls.
 type Fates struct {
 	ring [fatesKept]fate
@@ -8,9 +10,8 @@ type Fates struct {
 const fatesKept = 256 // calls that are kept, a power of two
 
 type fate struct {
-	seq     int64
-	left    float64
-	refused bool
+	seq  int64
+	left float64 // +Inf: it was refused
 }
 
 // Sent notes a call.
@@ -21,7 +22,7 @@ func (f *Fates) Sent(c Call) {
 // Refused notes that a call was refused.
 func (f *Fates) Refused(seq int64) {
 	if x := &f.ring[seq&(fatesKept-1)]; x.seq == seq {
-		x.refused = true
+		x.left = math.Inf(1)
 	}
 }
 
@@ -33,7 +34,7 @@ func (f *Fates) Passed(a, b int64, by float64) (passed, known bool) {
 		if x.seq != seq {
 			return false, false
 		}
-		if x.left <= by && !x.refused {
+		if x.left <= by {
 			return true, true
 		}
 	}

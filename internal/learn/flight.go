@@ -211,7 +211,7 @@ func (f *Flight) Return(n float64) {
 // after a pause all callers wait, and would go at once.
 func (f *Flight) Reopen(n int) {
 	if b := float64(f.Bound(0)); f.mode == steady && float64(n+1) < b {
-		f.mode, f.bound, f.level, f.active = returning, float64(n+1), b, 0
+		f.mode, f.bound, f.level, f.active = returning, float64(n+1), max(f.level, b), 0
 	}
 }
 

@@ -251,3 +251,16 @@ func TestFlightWaitsForAnAnswerIfTimeDoesNotHelp(t *testing.T) {
 	f.Hover(5)
 	assert.True(t, math.IsInf(f.Wait(5, 0), 1), "hovering")
 }
+
+// A cut goes below the level, and a pause that follows it does not make that the level.
+func TestAPauseAfterACutKeepsTheLevel(t *testing.T) {
+	f := NewFlight(4, 200)
+	f.Cap(10, 1)
+	f.Cap(20, 1)
+	assert.Equal(t, 18, f.Bound(0))
+	f.Reopen(0)
+	for range 40 {
+		f.Answered(0, 20, 0)
+	}
+	assert.Equal(t, 20, f.Bound(0))
+}

@@ -21,7 +21,7 @@ func (j *Job) share(stop context.CancelCauseFunc) (leave func() error, err error
 		stop(why)
 		return why
 	}, event.Func(func(e event.Event) {
-		if e.Kind == event.LimiterChanged && e.Err == nil { // for the events of the group; the run's observer receives the events of calls
+		if e.Kind == event.LimiterChanged && e.Err == nil && j.Share != "" { // for the events of the group; the run's observer receives the events of calls
 			emit.Send(log, e)
 		}
 	}))

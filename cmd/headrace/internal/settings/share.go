@@ -198,7 +198,7 @@ func (r *Run) Guard(failed func(error) error, observer event.Observer) (g *guard
 	return g, reg.Close, nil
 }
 
-// startsWith is the number of calls in flight with which a run starts whose limits nothing is known of. It doubles
+// startsWith is how many calls a run has in flight at first if nothing is known of its limits. The number doubles
 // with each round trip until the first rejection.
 const startsWith = 32
 
