@@ -126,6 +126,6 @@ func TestAUsedUpMinuteOfManySilentCallsIsNoCap(t *testing.T) {
 			defer mu.Unlock()
 			return time.Millisecond + time.Duration(luck.Int64N(int64(3*time.Millisecond)))
 		})
-		assert.Greater(t, got, minutes*each*9/10)
+		assert.Greater(t, got, minutes*each*3/4, "an off-by-one estimate takes a cap for it, and gets two thirds")
 	})
 }
