@@ -95,7 +95,7 @@ func (s *sequence[In]) put(it *item[In]) {
 
 // wanted waits until another item may be read; false if none may any more.
 func (s *sequence[In]) wanted() bool {
-	if s.lacking() && s.may() && (s.room == nil || s.room.reserve(s.intake)) {
+	if s.lacking() && (s.room == nil || s.room.reserve(s.intake)) && s.may() {
 		return true
 	}
 	s.mu.Lock()

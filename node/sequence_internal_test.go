@@ -12,9 +12,13 @@ import (
 
 // reader opens seq for so many workers. read holds the index of each item that was read.
 func reader(intake context.Context, workers int, seq iter.Seq2[int, error]) (s *sequence[int], read *[]int64) {
+	return readerWithin(intake, nil, workers, seq)
+}
+
+func readerWithin(intake context.Context, room roomy, workers int, seq iter.Seq2[int, error]) (s *sequence[int], read *[]int64) {
 	read = new([]int64)
 	src := pulled(seq)(feed[int]{
-		begin: func(it *item[int]) { *read = append(*read, it.index) }, intake: intake,
+		begin: func(it *item[int]) { *read = append(*read, it.index) }, room: room, intake: intake,
 		may: func() bool { return intake.Err() == nil }, workers: workers,
 		reading: func() {}, read: func() {},
 	})
@@ -99,6 +103,26 @@ func TestAllWorkersAreWoken(t *testing.T) {
 		assert.Equal(t, workers, busy)
 		assert.Equal(t, -1, nextOf(s))
 		assert.True(t, s.exhausted())
+	})
+}
+
+// reserving is room for which the reader waits.
+type reserving func()
+
+func (f reserving) reserve(context.Context) bool {
+	f()
+	return true
+}
+
+// A consumer makes room before it looks at a result, and may then end the run before the reader goes on.
+func TestNothingIsReadIfTheIntakeEndsWhileTheReaderWaitsForRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		s, read := readerWithin(ctx, reserving(cancel), 1, counting)
+		assert.Equal(t, -1, nextOf(s))
+		synctest.Wait()
+		assert.Empty(t, *read)
+		assert.False(t, s.exhausted())
 	})
 }
 
