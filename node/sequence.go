@@ -25,14 +25,14 @@ type sequence[In any] struct {
 	head   int        // in ring
 	queued int        // in ring
 	free   int        // workers without an item
-	idle   int        // of these, those that wait on work, or are on their way from there
+	idle   int        // of these, the ones that wait on work or were just woken
 	waking bool       // one is on its way
 	full   bool       // the reader waits on more
 	over   bool       // nothing more is read
 	ending bool       // the iterator is being ended before its end
 	ended  bool       // it has returned
 	done   bool       // it came to its end
-	failed error      // of its code, before over
+	failed error      // the panic that ended the reading
 	err    error      // of its code
 }
 
@@ -174,7 +174,7 @@ func (s *sequence[In]) end(done bool, err error) {
 	s.shut()
 }
 
-// stop waits until an iterator that is being ended has returned, but not for one that hangs: that is ended when it yields.
+// stop waits until an iterator that is being ended has returned, but not for one that hangs, which ends when it next yields.
 func (s *sequence[In]) stop() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -57,7 +57,7 @@ func TestAnItemIsReadForAFreeWorkerOnly(t *testing.T) {
 	})
 }
 
-// A worker that is on its way may come too late for the item that woke it, and others find what was read meanwhile.
+// A worker that is on its way may come too late for the item that woke it, and other workers take what was read meanwhile.
 func TestWhatWasReadIsTakenAfterTheEndOfTheIntake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

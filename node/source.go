@@ -23,7 +23,7 @@ type feed[In any] struct {
 	intake  context.Context //nolint:containedctx // no item is read after its end
 	may     func() bool     // whether another item may be read
 	workers int             // that take at the same time, at most
-	reading func()          // the run is not over before read was called
+	reading func()          // keeps the run open until read is called
 	read    func()
 }
 
