@@ -89,12 +89,13 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	require.NoError(b.t, chromedp.Do(b.ctx, steps...))
 }
 
-// until waits until an expression is true in the page.
+// until waits until an expression is true in the page. It may throw as long as what it looks at is not there.
 func (b *browser) until(expression string) {
 	b.t.Helper()
 	var err error
+	isTrue := "(() => { try { return !!(" + expression + ") } catch { return false } })()"
 	for range 10 {
-		_, err = chromedp.Run(b.ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(time.Minute)))
+		_, err = chromedp.Run(b.ctx, chromedp.Poll[bool](isTrue, chromedp.WithPollingTimeout(time.Minute)))
 		if err == nil || !strings.Contains(err.Error(), "Cannot find context") { // the page that was asked has just been replaced
 			break
 		}
