@@ -203,11 +203,10 @@ generate: ## Write what is generated: constants and table of the presets, the JS
 	cd service/proto/generate && go run .
 
 .PHONY: bench
-bench: ## Run the benchmarks, peers and ours, and write docs/benchmarks.md; then those of the shared stores and the service, into docs/figures (BENCH=regexp COUNT=n)
+bench: ## Run the benchmarks, peers and ours, and write docs/benchmarks.md; then those of the proxy, the shared stores and the service, into docs/figures (BENCH=regexp COUNT=n)
 	cd benchmarks && go run ./cmd/benchreport -bench '$(BENCH)' -count $(COUNT) -o ../docs/benchmarks.md $(BENCHFLAGS)
-	go test ./proxy -count=1 -run '^TestBesideReverseProxy$$' -beside 30s -v -timeout 0
 	go test ./store/sqlitestore -count=1 -run '^TestQuotaBesideATransaction$$' -beside 3s -v -timeout 0
-	$(MAKE) figures FIGURES='redis service'
+	$(MAKE) figures FIGURES='beside redis service'
 
 .PHONY: bench-baseline
 bench-baseline: ## make bench for one process, and keep what it printed as benchmarks/baseline.txt
