@@ -103,7 +103,7 @@ func TestTheFirstBurstOfAFastSilentRateIsNoCap(t *testing.T) {
 	assert.Less(t, refused, 250*seeds, "in the first minute; up to 84 calls of each are out when the bucket is empty")
 }
 
-// A minute that is used up rejects all calls. No cap does that, and a count of those that got through is wrong by none.
+// A minute that is used up rejects all calls, and no cap does. It is taken for one if the number of calls that got through is wrong by one.
 func TestAUsedUpMinuteOfManySilentCallsIsNoCap(t *testing.T) {
 	const minutes, each = 3, 12_000
 	synctest.Test(t, func(t *testing.T) {
