@@ -33,5 +33,11 @@ const (
 
 // Contenders returns those of the page.
 func Contenders() []Contender {
-	return []Contender{headrace("headrace blind", true), headrace("headrace headers", false), retryPool(), adaptiveRetry()}
+	return []Contender{
+		headrace("headrace blind", true), headrace("headrace headers", false), retryPool(), adaptiveRetry(),
+		peer("AWS adaptive (CUBIC)", "a model of the adaptive retry mode of the AWS SDKs: a token bucket that follows CUBIC from the first 429 on, under a pool of 32"),
+		peer("inspect_ai", "a model of its adaptive concurrency: doubled each clean round, then 5 % more; a fifth less after a 429, with 15 s of cooldown"),
+		peer("promptfoo", "a model of its adaptive concurrency: half after a 429, half again more after five successes, at most 32"),
+		peer("Nall", "a model of Nall.RateLimiting.Adaptive: a token bucket, 0.7 of its rate after a 429, 2 a second more every 10 s"),
+	}
 }

@@ -26,6 +26,20 @@ func (s *Scenario) oracle(t Times, latency time.Duration) float64 {
 	return most
 }
 
+// firstMinute is the first minute of a run, or what of it comes before the end and any change of the limits.
+func (s *Scenario) firstMinute(t Times) time.Duration {
+	span := min(time.Minute, t.end())
+	if len(s.Phases) > 0 {
+		span = min(span, t.start(s.Phases[0]))
+	}
+	return span
+}
+
+// possible returns how many calls the provider could have admitted from its start on: a bucket is full then.
+func (s *Scenario) possible(span, latency time.Duration) float64 {
+	return rate(s.Limits, latency)*span.Seconds() + float64(s.Limits.Rate.Burst)
+}
+
 // starts are the beginnings of the spans of equal limits: the measured time's
 // and each phase's.
 func (s *Scenario) starts(t Times) []time.Duration {

@@ -71,3 +71,14 @@ func TestTheScenarios(t *testing.T) {
 		}
 	}
 }
+
+// The first minute ends where the run or the first phase does, and begins with a full bucket.
+func TestTheFirstMinute(t *testing.T) {
+	bucket := Scenario{Limits: providertest.Limits{Rate: providertest.Bucket{PerSecond: 20, Burst: 10}}}
+	halved := bucket
+	halved.Phases = []Phase{{From: 0.5, Factor: 0.5}}
+	assert.Equal(t, time.Minute, bucket.firstMinute(Full()))
+	assert.Equal(t, 20*time.Second, bucket.firstMinute(Times{WarmUp: 5 * time.Second, Measured: 15 * time.Second}))
+	assert.Equal(t, 15*time.Second, halved.firstMinute(Times{WarmUp: 5 * time.Second, Measured: 20 * time.Second}))
+	assert.InDelta(t, 1210, bucket.possible(time.Minute, time.Second), 1e-9)
+}

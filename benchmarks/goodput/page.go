@@ -33,6 +33,7 @@ The figures are those of the server's ledger.
   and when they change: rate times time, where the rate of a concurrency limit is the limit divided by the mean latency.
   A bucket that is full when the measurement begins adds a little.
 - 429s are counted in percent of all requests.
+- The first minute starts with the provider, when nothing is known about its limits and its bucket is full. It includes the warm-up.
 - Calls last 250 ms on average, log-normal with a deviation of 0.6 of the logarithm. 429s are returned at once.
 `, t.WarmUp, t.Measured, r.plan.Seeds)
 	r.simulator(&page)
@@ -42,25 +43,30 @@ The figures are those of the server's ledger.
 	return err
 }
 
-func goodputOf(f Figures) float64 { return f.Goodput }
-func refusedOf(f Figures) float64 { return f.Refused }
-func jainOf(f Figures) float64    { return f.Jain }
+func goodputOf(f Figures) float64  { return f.Goodput }
+func refusedOf(f Figures) float64  { return f.Refused }
+func runGoodputOf(r Run) float64   { return r.Goodput }
+func runRefusedOf(r Run) float64   { return r.Refused }
+func firstGoodputOf(r Run) float64 { return r.First.Goodput }
+func firstRefusedOf(r Run) float64 { return r.First.Refused }
+func jainOf(r Run) float64         { return r.Jain }
 
 func (r *Result) table(w *bytes.Buffer) {
-	head := []string{"scenario", "contender", "goodput, %", "simulator", "agree", "429s, %", "simulator"}
+	head := []string{"scenario", "contender", "goodput, %", "simulator", "agree", "429s, %", "simulator", "first minute: goodput, %", "429s, %"}
 	row(w, head)
-	row(w, []string{"---", "---", "---:", "---:", "---", "---:", "---:"})
+	row(w, []string{"---", "---", "---:", "---:", "---", "---:", "---:", "---:", "---:"})
 	last := ""
 	for _, c := range r.cells {
 		name := ""
 		if c.scenario.Name != last {
 			last, name = c.scenario.Name, c.scenario.Name
 		}
-		ours, simulated := pick(c.real, goodputOf), pick(c.simulated, goodputOf)
+		ours, simulated := pick(c.real, runGoodputOf), pick(c.simulated, goodputOf)
 		verdict, _ := agreement(ours, simulated)
 		row(w, []string{
 			name, c.contender.Name, ours.String(), simulated.String(), verdict,
-			pick(c.real, refusedOf).String(), pick(c.simulated, refusedOf).String(),
+			pick(c.real, runRefusedOf).String(), pick(c.simulated, refusedOf).String(),
+			pick(c.real, firstGoodputOf).String(), pick(c.real, firstRefusedOf).String(),
 		})
 	}
 }
@@ -81,7 +87,7 @@ func (r *Result) fairness(w *bytes.Buffer) {
 func (r *Result) agreements(w *bytes.Buffer) {
 	judged, agreed := 0, 0
 	for _, c := range r.cells {
-		verdict, ok := agreement(pick(c.real, goodputOf), pick(c.simulated, goodputOf))
+		verdict, ok := agreement(pick(c.real, runGoodputOf), pick(c.simulated, goodputOf))
 		if verdict == "" {
 			continue
 		}
@@ -101,7 +107,7 @@ func (r *Result) simulator(w *bytes.Buffer) {
 		return
 	}
 	fmt.Fprintf(w, `- The simulator (`+"`make simulate`"+`) runs the same controller against the same provider for the same time, in virtual time, with %d
-  seeds. It has no model of failsafe-go's adaptive limiter. Its window of 5 s is a bucket that is filled when the window
+  seeds. It has no model of failsafe-go's adaptive limiter. The models of other projects make their real calls by the clock. Its window of 5 s is a bucket that is filled when the window
   begins.
 `, r.plan.Simulated)
 }

@@ -40,7 +40,7 @@ func (p *Plan) Full() bool {
 type cell struct {
 	scenario  *Scenario
 	contender *Contender
-	real      []Figures
+	real      []Run
 	simulated []Figures
 }
 
@@ -82,7 +82,7 @@ func (p *Plan) cells() (all []cell) {
 			if named(s.Name, p.Scenario) && named(c.Name, p.Only) {
 				all = append(all, cell{
 					scenario: &s, contender: &c,
-					real: make([]Figures, p.Seeds),
+					real: make([]Run, p.Seeds),
 				})
 			}
 		}
@@ -152,10 +152,10 @@ func (r *Result) busiest() Load {
 }
 
 // pick takes one figure of each run.
-func pick(all []Figures, of func(Figures) float64) sample {
+func pick[R any](all []R, of func(R) float64) sample {
 	var xs []float64
-	for _, f := range all {
-		xs = append(xs, of(f))
+	for _, r := range all {
+		xs = append(xs, of(r))
 	}
 	return sampleOf(xs)
 }

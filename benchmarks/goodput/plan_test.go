@@ -88,12 +88,18 @@ func result() *Result {
 		}
 		return f
 	}
+	runs := func(goodput ...float64) (r []Run) {
+		for _, f := range all(goodput...) {
+			r = append(r, Run{Figures: f, First: Figures{Goodput: 90, Refused: 5}})
+		}
+		return r
+	}
 	return &Result{
 		plan: Plan{Seeds: 2, Simulated: 2, Times: Full()},
 		cells: []cell{
-			{scenario: &scenarios[0], contender: &contenders[0], real: all(99, 99), simulated: all(98, 98)},
-			{scenario: &scenarios[0], contender: &contenders[1], real: all(99, 99), simulated: all(50, 50)},
-			{scenario: &scenarios[3], contender: &contenders[3], real: all(80, 80)},
+			{scenario: &scenarios[0], contender: &contenders[0], real: runs(99, 99), simulated: all(98, 98)},
+			{scenario: &scenarios[0], contender: &contenders[1], real: runs(99, 99), simulated: all(50, 50)},
+			{scenario: &scenarios[3], contender: &contenders[3], real: runs(80, 80)},
 		},
 		loads: []Load{{Known: true, Busy: 10, Own: 5, Late: time.Millisecond}, {Known: true, Busy: 30, Own: 20, Latest: 2 * time.Millisecond}},
 	}
@@ -105,9 +111,9 @@ func TestThePage(t *testing.T) {
 	require.NoError(t, r.Write(&page, time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)))
 	for _, want := range []string{
 		"2026-11-21",
-		"| token bucket | headrace blind | 99.0 ± 0.0 | 98.0 ± 0.0 | yes, -1.0 | 1.0 ± 0.0 | 1.0 ± 0.0 |",
-		"|  | headrace headers | 99.0 ± 0.0 | 50.0 ± 0.0 | **no, -49.0** | 1.0 ± 0.0 | 1.0 ± 0.0 |",
-		"| 4 processes | failsafe-go adaptive + retry | 80.0 ± 0.0 |  |  | 1.0 ± 0.0 |  |",
+		"| token bucket | headrace blind | 99.0 ± 0.0 | 98.0 ± 0.0 | yes, -1.0 | 1.0 ± 0.0 | 1.0 ± 0.0 | 90.0 ± 0.0 | 5.0 ± 0.0 |",
+		"|  | headrace headers | 99.0 ± 0.0 | 50.0 ± 0.0 | **no, -49.0** | 1.0 ± 0.0 | 1.0 ± 0.0 | 90.0 ± 0.0 | 5.0 ± 0.0 |",
+		"| 4 processes | failsafe-go adaptive + retry | 80.0 ± 0.0 |  |  | 1.0 ± 0.0 |  | 90.0 ± 0.0 | 5.0 ± 0.0 |",
 		"agrees in 1 of 2 cells",
 		"failsafe-go adaptive + retry 0.50",
 		"30 % busy, this process took 20 %",

@@ -43,7 +43,7 @@ func play(ctx context.Context, s *Scenario, c *Contender, t Times, seed uint64, 
 	defer cancel()
 	defer time.AfterFunc(t.end(), cancel).Stop()
 	for i := range s.processes() {
-		caller, err := c.Start(&wire{transport, url, strconv.Itoa(i)}, seed*1_000_003+uint64(i))
+		caller, err := c.Start(&wire{transport, url, strconv.Itoa(i), s.processes()}, seed*1_000_003+uint64(i))
 		if err != nil {
 			return providertest.Ledger{}, time.Time{}, err
 		}
@@ -92,11 +92,15 @@ func sleep(ctx context.Context, d time.Duration) bool {
 }
 
 // measure plays one run and sets what it got in relation to the oracle.
-func measure(ctx context.Context, s *Scenario, c *Contender, t Times, seed uint64, to dial) (Figures, error) {
+func measure(ctx context.Context, s *Scenario, c *Contender, t Times, seed uint64, to dial) (Run, error) {
 	ledger, begin, err := play(ctx, s, c, t, seed, to)
 	if err != nil {
-		return Figures{}, err
+		return Run{}, err
 	}
 	got := count(ledger, begin.Add(t.WarmUp), begin.Add(t.end()), s.processes())
-	return got.figures(s.oracle(t, got.latency(s.Latency))), nil
+	latency := got.latency(s.Latency)
+	measured := got.figures(s.oracle(t, latency))
+	span := s.firstMinute(t)
+	first := count(ledger, begin, begin.Add(span), s.processes())
+	return Run{Figures: measured, First: first.figures(s.possible(span, latency))}, nil
 }

@@ -69,7 +69,7 @@ func sum(r client.Result) client.Tally {
 // setting is the world of s in the simulator.
 func (s *Scenario) setting(t Times) client.Setting {
 	w := client.Setting{
-		Latency: s.Latency, Net: netSimulated, Refusal: refusalSimulated, Processes: s.processes(),
+		Latency: s.Latency, Net: netSimulated, Refusal: refusalSimulated, Processes: s.processes(), Pool: poolWorkers,
 		Provider: provider.Config{Cap: s.Limits.Concurrency},
 	}
 	if s.RetryAfter != 0 {

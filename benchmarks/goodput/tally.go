@@ -56,6 +56,12 @@ type Figures struct {
 	Jain    float64 // fairness between the processes: 1 is even, 1/n is all to one
 }
 
+// Run is what a contender got in one run over HTTP.
+type Run struct {
+	Figures         // of the measured time
+	First   Figures // of the first minute
+}
+
 // figures sets a tally in relation to what was possible.
 func (t tally) figures(possible float64) Figures {
 	f := Figures{Jain: jain(t.by)}

@@ -62,23 +62,28 @@ func spare(s *Scenario) float64 {
 }
 
 // A pool that learns nothing shows the provider as it is: the server's ledger,
-// in virtual time, and the simulator have to say the same about it.
+// in virtual time, and the simulator have to say the same about it. So they do about
+// a model of a peer that is driven over HTTP, of which the one without chance is played.
 func TestTheSimulatorPlaysTheSameProvider(t *testing.T) {
-	c := retryPool()
-	for _, s := range Scenarios() {
-		t.Run(s.Name, func(t *testing.T) {
-			times := Times{WarmUp: 5 * time.Second, Measured: 30 * time.Second}
-			var ours Figures
-			synctest.Test(t, func(t *testing.T) {
-				var err error
-				ours, err = measure(t.Context(), &s, &c, times, 1, inProcess)
-				require.NoError(t, err)
-			})
-			simulated, err := simulate(&s, *c.Simulated, times, 1)
-			require.NoError(t, err)
-			assert.InDelta(t, ours.Goodput, simulated.Goodput, closeEnough)
-			assert.InDelta(t, ours.Refused, simulated.Refused, closeEnough)
-			assert.InDelta(t, ours.Jain, simulated.Jain, 0.1)
-		})
+	for _, c := range []Contender{retryPool(), peer("Nall", "")} {
+		for _, s := range Scenarios() {
+			t.Run(s.Name+"/"+c.Name, func(t *testing.T) { samePlay(t, &s, &c) })
+		}
 	}
+}
+
+func samePlay(t *testing.T, s *Scenario, c *Contender) {
+	t.Helper()
+	times := Times{WarmUp: 5 * time.Second, Measured: 30 * time.Second}
+	var ours Run
+	synctest.Test(t, func(t *testing.T) {
+		var err error
+		ours, err = measure(t.Context(), s, c, times, 1, inProcess)
+		require.NoError(t, err)
+	})
+	simulated, err := simulate(s, *c.Simulated, times, 1)
+	require.NoError(t, err)
+	assert.InDelta(t, ours.Goodput, simulated.Goodput, closeEnough)
+	assert.InDelta(t, ours.Refused, simulated.Refused, closeEnough)
+	assert.InDelta(t, ours.Jain, simulated.Jain, 0.1)
 }

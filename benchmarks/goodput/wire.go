@@ -19,6 +19,7 @@ type wire struct {
 	transport http.RoundTripper
 	url       string
 	key       string // names the process in the ledger
+	processes int    // of the run
 }
 
 const question = `{"model":"any","messages":[{"role":"user","content":"Say something."}]}`
