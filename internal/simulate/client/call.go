@@ -20,7 +20,6 @@ type Call struct {
 	Total  int64 // tokens guessed for all attempts so far, this one included
 
 	latency time.Duration
-	window  window // that it was sent in
 	answer  provider.Answer
 }
 

@@ -126,9 +126,8 @@ func (p *process) send(now time.Duration, c *Call) {
 	p.seq++
 	p.total += c.Guess
 	c.Seq, c.SentAt, c.Others, c.Total = p.seq, now, p.inFlight, p.total
-	c.window = windowOf(now)
 	p.inFlight++
-	p.got.of(c.window).Attempts++
+	p.got.add(now, Tally{Attempts: 1})
 	p.policy.Sent(now, c)
 	if p.run.omniscient {
 		p.arrive(now, c)
@@ -163,19 +162,18 @@ func (p *process) back() time.Duration {
 func (p *process) arrive(now time.Duration, c *Call) {
 	var cause provider.Cause
 	c.answer, cause = p.run.provider.Arrive(now, c.Reserved)
-	tally := p.got.of(c.window)
 	switch cause {
 	case provider.None:
-		tally.Admitted++
+		p.got.add(c.SentAt, Tally{Admitted: 1})
 		p.speaks(now)
 		latency := stretch(c.latency, p.run.provider.Strain())
 		p.run.queue.At(now+latency, event{what: depart, process: p, call: c})
 		return
 	case provider.Unlucky:
-		tally.Unlucky++
+		p.got.add(c.SentAt, Tally{Refused: 1, Unlucky: 1})
 	case provider.Limited:
+		p.got.add(c.SentAt, Tally{Refused: 1})
 	}
-	tally.Refused++
 	late := stretch(p.run.Refusal, p.net.LogNormal(1, refusalSpread))
 	if p.run.Transit.High > 0 {
 		late += p.transit()

@@ -17,8 +17,17 @@ type Tally struct {
 	Unlucky  int // of Refused, for no reason of theirs
 }
 
+// Add adds o to t.
+func (t *Tally) Add(o Tally) {
+	t.Attempts += o.Attempts
+	t.Admitted += o.Admitted
+	t.Refused += o.Refused
+	t.Unlucky += o.Unlucky
+}
+
 // Result is what one process got in one run.
 type Result struct {
+	First    Tally // of Cold, sent in the first minute
 	Cold     Tally // sent during WarmUp
 	Measured Tally
 	Drawn    int           // items that the process began with
@@ -29,24 +38,14 @@ type Result struct {
 	Silence time.Duration // the longest in which no call was admitted although there was demand
 }
 
-// window is the part of the run that an attempt counts in.
-type window uint8
-
-const (
-	cold window = iota
-	measured
-)
-
-func windowOf(now time.Duration) window {
-	if now < WarmUp {
-		return cold
+// add counts what came of a call by when it was sent.
+func (r *Result) add(sent time.Duration, t Tally) {
+	if sent >= WarmUp {
+		r.Measured.Add(t)
+		return
 	}
-	return measured
-}
-
-func (r *Result) of(w window) *Tally {
-	if w == cold {
-		return &r.Cold
+	r.Cold.Add(t)
+	if sent < time.Minute {
+		r.First.Add(t)
 	}
-	return &r.Measured
 }

@@ -20,6 +20,7 @@ const (
 	mostAlone      = 0.5 // with headers, where the quota is not shared
 	leastJain      = 0.85
 	coldGoodput    = 85
+	firstGoodput   = 95
 	coldSlow       = 75 // where a call takes 8 s
 	slow           = 8  // seconds
 )
@@ -53,6 +54,14 @@ func ColdBar(s *scenario.Scenario, contender string, f Figures) string {
 		return ""
 	}
 	return fmt.Sprintf("goodput %.1f < %g", f.Cold, least)
+}
+
+// FirstBar is that of the first minute.
+func FirstBar(_ *scenario.Scenario, contender string, f Figures) string {
+	if !asked(contender) || f.First >= firstGoodput {
+		return ""
+	}
+	return fmt.Sprintf("goodput %.1f < %g", f.First, float64(firstGoodput))
 }
 
 func fall(s *scenario.Scenario, contender string, f Figures, goodput, refused float64) string {

@@ -34,6 +34,13 @@ func (g *Grid) Cold(bar Bar) Table {
 	})
 }
 
+// First is the table of g in the first minute.
+func (g *Grid) First(bar Bar) Table {
+	return g.table(bar, func(_ int, f Figures) string {
+		return fmt.Sprintf("%.1f / %s", f.First, share(f.FirstRefused))
+	})
+}
+
 // miss marks a cell that misses its bar.
 const miss = " !"
 

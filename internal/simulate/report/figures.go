@@ -10,21 +10,19 @@ type Figures struct {
 	Jain        float64 // fairness between the processes: 1 is even, 1/n is all to one
 	Cold        float64 // Goodput of the cold start
 	ColdRefused float64
-	Slower      float64 // time beside the oracle's, of a job that ends
-	Whole       float64 // Refused of the whole run, cold start and all
+	First       float64 // Goodput of the first minute
+
+	FirstRefused float64
+	Slower       float64 // time beside the oracle's, of a job that ends
+	Whole        float64 // Refused of the whole run, cold start and all
 }
 
 // total sums up the processes of a run.
 func total(results []client.Result) (sum client.Result) {
-	add := func(to *client.Tally, t client.Tally) {
-		to.Attempts += t.Attempts
-		to.Admitted += t.Admitted
-		to.Refused += t.Refused
-		to.Unlucky += t.Unlucky
-	}
 	for _, r := range results {
-		add(&sum.Cold, r.Cold)
-		add(&sum.Measured, r.Measured)
+		sum.First.Add(r.First)
+		sum.Cold.Add(r.Cold)
+		sum.Measured.Add(r.Measured)
 	}
 	return sum
 }
@@ -39,8 +37,11 @@ func figures(run, oracle []client.Result) Figures {
 		Jain:        jain(run),
 		Cold:        percent(got.Cold.Admitted, best.Cold.Admitted),
 		ColdRefused: percent(got.Cold.Refused, got.Cold.Attempts),
-		Slower:      slower(run, oracle),
-		Whole:       percent(got.Cold.Refused+got.Measured.Refused, got.Cold.Attempts+got.Measured.Attempts),
+		First:       percent(got.First.Admitted, best.First.Admitted),
+
+		FirstRefused: percent(got.First.Refused, got.First.Attempts),
+		Slower:       slower(run, oracle),
+		Whole:        percent(got.Cold.Refused+got.Measured.Refused, got.Cold.Attempts+got.Measured.Attempts),
 	}
 }
 
@@ -75,6 +76,8 @@ func mean(all []Figures) (m Figures) {
 		m.Jain += f.Jain / n
 		m.Cold += f.Cold / n
 		m.ColdRefused += f.ColdRefused / n
+		m.First += f.First / n
+		m.FirstRefused += f.FirstRefused / n
 		m.Slower += f.Slower / n
 		m.Whole += f.Whole / n
 	}

@@ -85,6 +85,7 @@ func (p *Plan) fixed(pen *pen, marks *Marks) {
 		pen.grid("The twelve", twelve, TwelveBar, (*Grid).Measured, marks)
 	}
 	pen.grid("Cold start", twelve, ColdBar, (*Grid).Cold, marks)
+	pen.grid("First minute", pen.play(p.scenarios(scenario.Quick()), p.contenders(everybody()), p.Seeds), FirstBar, (*Grid).First, marks)
 	if p.ColdOnly {
 		return
 	}

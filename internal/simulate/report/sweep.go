@@ -20,23 +20,26 @@ func drawn(draw func(int) scenario.Scenario, offset, n int) []scenario.Scenario 
 }
 
 // spread is one contender's figures, sorted.
-type spread struct{ goodputs, refusals, jains []float64 }
+type spread struct{ goodputs, firsts, refusals, jains []float64 }
 
 func spreadOf(g *Grid, c int) (s spread) {
 	for i, f := range g.Of(c) {
 		s.goodputs = append(s.goodputs, f.Goodput)
+		s.firsts = append(s.firsts, f.First)
 		s.refusals = append(s.refusals, f.Refused)
 		if g.Scenarios[i].Shared() {
 			s.jains = append(s.jains, f.Jain)
 		}
 	}
 	slices.Sort(s.goodputs)
+	slices.Sort(s.firsts)
 	slices.Sort(s.refusals)
 	slices.Sort(s.jains)
 	return s
 }
 
 func (s *spread) goodput(p float64) float64 { return quantile(s.goodputs, p) }
+func (s *spread) first(p float64) float64   { return quantile(s.firsts, p) }
 func (s *spread) refused(p float64) float64 { return quantile(s.refusals, p) }
 func (s *spread) jain(p float64) float64    { return quantile(s.jains, p) }
 
@@ -51,6 +54,7 @@ func quantile(sorted []float64, p float64) float64 {
 func (g *Grid) Spread() Table {
 	t := Table{Head: []string{
 		"policy", "goodput min", "p5", "p25", "median", "429 % median", "p75", "p95", "max", "Jain p5", "median",
+		"first minute p5", "median",
 	}}
 	for c, contender := range g.Contenders {
 		s := spreadOf(g, c)
@@ -63,6 +67,9 @@ func (g *Grid) Spread() Table {
 		}
 		for _, p := range []float64{0.05, 0.5} {
 			row = append(row, fmt.Sprintf("%.2f", s.jain(p)))
+		}
+		for _, p := range []float64{0.05, 0.5} {
+			row = append(row, fmt.Sprintf("%.1f", s.first(p)))
 		}
 		t.Rows = append(t.Rows, row)
 	}

@@ -34,3 +34,12 @@ func Twelve() []Scenario {
 			func(s *Scenario) { s.Latency, s.Pool = 8*time.Second, 128 }),
 	}
 }
+
+// Quick returns those of the first minute: limits a second, which the controller has to learn within a few calls.
+func Quick() []Scenario {
+	quick := func(s *Scenario) { s.Latency, s.Lasts = 250*time.Millisecond, time.Minute }
+	return []Scenario{
+		of("20/s b10", "a token bucket of burst 10, Retry-After in whole seconds", perMinute(1200, 10), quick),
+		of("50/s b10", "the same at 50 a second", perMinute(3000, 10), quick),
+	}
+}
