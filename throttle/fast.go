@@ -41,8 +41,9 @@ import (
 // in one cache line, and the rest is shared by the limiters that were made alike (origin).
 //
 // New opens the word of a limiter with nothing but a bucket (bornOpen), once: sealed, it stays so, and what is opened
-// later is a fast. After that only Allow opens one, when it has taken the lock anyway. The word is closed to limits that it cannot express (set), and while anything holds calls back or waits
-// (openLocked). When it has no room left, for the count or for the instant, Allow takes the lock, which begins anew.
+// later is a fast. After that only Allow opens one, when it has taken the lock anyway. The word is closed to limits that it
+// cannot express (scheduled), and while anything holds calls back or waits (openLocked). When it has no room left, for the
+// count or for the instant, Allow takes the lock, which begins anew.
 
 // fast is the state of a limiter while it is open.
 type fast struct {
@@ -161,9 +162,10 @@ func (l *Limiter) beginLocked(lim Limits) {
 	l.fitLocked(lim)
 }
 
-// foldLocked takes over what was admitted without the lock, and ends that.
+// foldLocked takes over what was admitted without the lock, and ends that. None of it is later than now: see asOfLocked.
 func (l *Limiter) foldLocked() {
 	l.open = false
+	defer l.nowLocked()
 	switch f := l.fast.Load(); {
 	case f == nil:
 		l.foldBucketLocked(l.born.Value().base, &l.word)

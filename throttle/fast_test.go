@@ -298,6 +298,31 @@ func refusesNoCallAsOfAnOldClock(t *testing.T, lim throttle.Limits, open bool, o
 	require.False(t, l.Allow(throttle.Cost{}))
 }
 
+// Nor is a call that needs the lock, and was held up while others were admitted without it.
+func TestTheFastPathIsFoldedIntoTheSameTime(t *testing.T) {
+	t.Cleanup(throttle.SetFast(func(clockwork.Clock, bool) bool { return true }))
+	for name, window := range map[string]throttle.Window{
+		"a bucket": throttle.Bucket(1, 3), "a sliding window": throttle.Sliding(3, time.Second),
+	} {
+		t.Run(name, func(t *testing.T) {
+			clock := &holding{FakeClock: clockwork.NewFakeClock()}
+			l, err := throttle.New(windows(window), throttle.WithClock(clock))
+			require.NoError(t, err)
+			for range 2 {
+				require.True(t, l.Allow(throttle.Cost{}))
+			}
+			require.True(t, l.Open())
+			clock.then = func() {
+				clock.Advance(10 * time.Second)
+				require.True(t, l.Allow(throttle.Cost{}))
+				require.True(t, l.Open())
+			}
+			require.True(t, l.Allow(throttle.Cost{Requests: 2}))
+			require.False(t, l.Allow(throttle.Cost{}))
+		})
+	}
+}
+
 // holding is a clock that holds up the next call that has read it.
 type holding struct {
 	*clockwork.FakeClock
