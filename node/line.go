@@ -16,6 +16,8 @@ type line[In, Out any] struct {
 	room      chan struct{} // holds one for each item that has begun and was not delivered
 	ready     chan struct{} // holds one when the consumer should look
 
+	popped []Result[In, Out] // the consumer's
+
 	mu      sync.Mutex // guards everything below
 	slots   []slot[In, Out]
 	running map[int64]Result[In, Out] // by index; only if unordered, else they are in their slots
@@ -43,6 +45,7 @@ func newLine[In, Out any](window int, unordered bool) *line[In, Out] {
 		room:      make(chan struct{}, window),
 		ready:     make(chan struct{}, 1),
 		slots:     make([]slot[In, Out], window),
+		popped:    make([]Result[In, Out], 0, window),
 		running:   map[int64]Result[In, Out]{},
 	}
 }
@@ -65,22 +68,23 @@ func (l *line[In, Out]) begin(it *item[In]) {
 }
 
 func (l *line[In, Out]) end(res *Result[In, Out]) bool {
-	if !l.place(res) {
-		return false
+	placed, first := l.place(res)
+	if first {
+		select {
+		case l.ready <- struct{}{}:
+		default:
+		}
 	}
-	select {
-	case l.ready <- struct{}{}:
-	default:
-	}
-	return true
+	return placed
 }
 
-// place puts res where it will be delivered; false if it comes too late.
-func (l *line[In, Out]) place(res *Result[In, Out]) bool {
+// place puts res where it will be delivered, unless it comes too late. first reports that the consumer was waiting for this
+// one: it takes those behind it along.
+func (l *line[In, Out]) place(res *Result[In, Out]) (placed, first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
-		return false
+		return false, false
 	}
 	position := res.Index
 	if l.unordered {
@@ -89,7 +93,7 @@ func (l *line[In, Out]) place(res *Result[In, Out]) bool {
 	}
 	l.ended++
 	*l.at(position) = slot[In, Out]{res: *res, state: ready}
-	return true
+	return true, position == l.next
 }
 
 func (l *line[In, Out]) at(position int64) *slot[In, Out] {
@@ -112,28 +116,31 @@ func (l *line[In, Out]) deliver(over <-chan struct{}, yield func(Result[In, Out]
 
 func (l *line[In, Out]) flush(yield func(Result[In, Out]) bool) bool {
 	for {
-		res, ok := l.pop()
-		if !ok {
+		l.pop()
+		if len(l.popped) == 0 {
 			return true
 		}
-		<-l.room
-		if !yield(res) {
-			return false
+		for i := range l.popped {
+			res := l.popped[i]
+			l.popped[i] = Result[In, Out]{}
+			<-l.room
+			if !yield(res) {
+				return false
+			}
 		}
 	}
 }
 
-func (l *line[In, Out]) pop() (Result[In, Out], bool) {
+// pop takes out what can be delivered: to take the lock for each would cost more than all else here.
+func (l *line[In, Out]) pop() {
+	l.popped = l.popped[:0]
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := l.at(l.next)
-	if s.state != ready {
-		return Result[In, Out]{}, false
+	for s := l.at(l.next); s.state == ready; s = l.at(l.next) {
+		l.popped = append(l.popped, s.res)
+		*s = slot[In, Out]{}
+		l.next++
 	}
-	res := s.res
-	*s = slot[In, Out]{}
-	l.next++
-	return res, true
 }
 
 // close ends the line: what is still running is pending for good.

@@ -1,15 +1,27 @@
 package throttle
 
-import "context"
+import (
+	"context"
+
+	"github.com/headrace/headrace/internal/clock"
+)
 
 // Allow reports whether c is admitted now, and takes it without a permit. A
 // slot has to be free at this instant, but none is held.
 func (l *Limiter) Allow(c Cost) bool {
+	now := clock.Ticks() // first: see fast.go
+	if !l.shared {
+		now = l.ticks.Elapsed()
+	}
 	v := undecided
-	if f := l.fast.Load(); f != nil && single(&c) {
-		v = f.allow(&l.clock)
-	} else if r := l.ring.Load(); r != nil && single(&c) {
-		v = r.allow(l.clock.Elapsed())
+	if single(&c) {
+		if f := l.fast.Load(); f == nil {
+			v = l.allowBorn(now)
+		} else if f.ring.words == nil {
+			v = f.allow(&f.word, now, &l.ticks)
+		} else {
+			v = f.ring.allow(now)
+		}
 	}
 	switch v {
 	case allowed:
@@ -20,16 +32,16 @@ func (l *Limiter) Allow(c Cost) bool {
 	case undecided:
 	}
 	if l.governor != nil {
-		return l.allowGoverned(c)
+		return l.allowGoverned(now, c)
 	}
-	return l.allowSlowly(&c)
+	return l.allowSlowly(now, &c)
 }
 
-func (l *Limiter) allowSlowly(c *Cost) bool {
+func (l *Limiter) allowSlowly(read instant, c *Cost) bool {
 	var a amounts
 	a.set(c)
 	l.lock()
-	now := l.nowLocked()
+	now := l.asOfLocked(read)
 	h, err := l.roomLocked(now, &a)
 	ok := h.wait == 0 && err == nil
 	if ok {
@@ -44,12 +56,12 @@ func (l *Limiter) allowSlowly(c *Cost) bool {
 }
 
 // allowGoverned gives up the lock also if the governor, which is the user's, panics.
-func (l *Limiter) allowGoverned(c Cost) bool {
+func (l *Limiter) allowGoverned(read instant, c Cost) bool {
 	var n load
 	n.set(&c)
 	l.lock()
 	defer l.unlock()
-	now := l.nowLocked()
+	now := l.asOfLocked(read)
 	h, err := l.tryLocked(now, &n)
 	if h.wait > 0 || err != nil {
 		return false

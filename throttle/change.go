@@ -84,7 +84,6 @@ func (l *Limiter) fitLocked(lim Limits) {
 	}
 	l.simple = l.isSimple(lim)
 	l.fast.Store(nil)
-	l.ring.Store(nil)
 }
 
 // Limits returns the limits in force.

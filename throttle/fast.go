@@ -28,22 +28,41 @@ import (
 // instant before the fold. It refills nothing that another call has used: the word says when the bucket is full, and
 // an earlier clock only sees it emptier. Words of one fast are comparable at any time: they say all that there is to
 // say, so a word that has changed and changed back is the same state. Other limits, and a later base, have a fast of
-// their own, and the old one stays sealed for ever.
+// their own, and the old one stays sealed for ever. The call may even have read its clock before the base of a fast: it
+// adds to the instant at which the bucket is full, which is none before the base.
 //
 // A call that was held up after it had read its clock is not refused as of that instant: other calls may have taken units
 // that were not there yet, and left some. It reads the clock again, after the word. What does not fit then did not fit
 // when it read the word.
 //
-// New opens the word of a limiter with nothing but a bucket (bornOpen). After that only Allow does, when it has taken the
-// lock anyway. The word is closed to limits that it cannot express (set), and while anything holds calls back or waits
-// (openLocked). When it has no room left, for the count or for the instant, Allow takes the lock, which begins anew.
+// The clock is read before anything of the limiter: the instruction that reads it waits for all loads before it, so that
+// a limiter that has to come from memory and the clock would take one after the other. Which clock is not known then, so
+// limiters on the real one share that of the program. For the same reason all that a call needs of one key among many is
+// in one cache line, and the rest is shared by the limiters that were made alike (origin).
+//
+// New opens the word of a limiter with nothing but a bucket (bornOpen), once: sealed, it stays so, and what is opened
+// later is a fast. After that only Allow opens one, when it has taken the lock anyway. The word is closed to limits that it
+// cannot express (scheduled), and while anything holds calls back or waits (openLocked). When it has no room left, for the
+// count or for the instant, Allow takes the lock, which begins anew.
 
 // fast is the state of a limiter while it is open.
 type fast struct {
+	schedule
+	word atomic.Uint64
+	ring ring // of a sliding window (fast_sliding.go); that of a bucket has no words
+}
+
+// schedule is a bucket in whole nanoseconds.
+type schedule struct {
 	base    instant       // from which the word counts
 	perUnit time.Duration // in which a unit refills
 	depth   time.Duration // how long before the bucket is full a call is admitted
-	word    atomic.Uint64
+}
+
+// origin is what limiters born open of the same window, within the same hour of their clock, have in common.
+type origin struct {
+	schedule
+	window unique.Handle[meter.Window]
 }
 
 const (
@@ -61,25 +80,32 @@ const (
 	refused
 )
 
-// allow admits or refuses a call of one request.
-func (f *fast) allow(c *clock.Clock) verdict {
-	for {
-		now := c.Elapsed() - f.base
-		word := f.word.Load()
+// allowBorn admits or refuses a call of one request by the word that the limiter was born with.
+func (l *Limiter) allowBorn(now instant) verdict {
+	if l.born == (unique.Handle[origin]{}) {
+		return undecided
+	}
+	return l.born.Value().allow(&l.word, now, &l.ticks)
+}
+
+// allow admits or refuses a call of one request, which has read the clock.
+func (s schedule) allow(state *atomic.Uint64, read instant, c *clock.Clock) verdict {
+	for now := read - s.base; ; now = c.Elapsed() - s.base {
+		word := state.Load()
 		full := instant(word & instantMask)
 		if word>>instantBits >= mostCounted {
 			return undecided // or sealed
 		}
-		if full-f.depth > now {
-			if now = c.Elapsed() - f.base; full-f.depth > now {
+		if full-s.depth > now {
+			if now = c.Elapsed() - s.base; full-s.depth > now {
 				return refused
 			}
 		}
-		next := max(full, now) + f.perUnit
+		next := max(full, now) + s.perUnit
 		if next > instantMask {
 			return undecided
 		}
-		if f.word.CompareAndSwap(word, word&^instantMask+1<<instantBits|uint64(next)) { //nolint:gosec // it is positive
+		if state.CompareAndSwap(word, word&^instantMask+1<<instantBits|uint64(next)) { //nolint:gosec // it is positive
 			return allowed
 		}
 	}
@@ -107,7 +133,7 @@ func (l *Limiter) lock() {
 // isSimple reports whether calls may be admitted without the lock under these limits.
 func (l *Limiter) isSimple(lim Limits) bool {
 	return len(lim.Windows) == 1 && lim.Windows[0].Kind() != CalendarWindow && lim.Windows[0].Unit() == Requests &&
-		l.governor == nil && monotonic(&l.clock)
+		l.governor == nil && monotonic(&l.ticks)
 }
 
 // bornOpen opens a limiter with nothing but a bucket, which is full. All else that a limiter has is made when the lock is
@@ -116,41 +142,48 @@ func (l *Limiter) bornOpen(lim Limits) bool {
 	if !l.isSimple(lim) || lim.Concurrency > 0 || lim.Windows[0].Kind() != TokenBucket {
 		return false
 	}
-	l.window = unique.Make(lim.Windows[0].spec)
-	bucket := meter.New(lim.Windows[0].spec, time.Time{}, l.guard, 0).Bucket
-	if !l.born.set(-l.guard, l.guard, bucket) {
-		return false
+	window := lim.Windows[0].spec
+	s, ok := scheduled(l.ticks.Elapsed().Truncate(time.Hour)-l.guard, l.guard, meter.New(window, time.Time{}, l.guard, 0).Bucket)
+	if ok {
+		l.born = unique.Make(origin{s, unique.Make(window)})
 	}
-	l.fast.Store(&l.born)
-	return true
+	return ok
 }
 
 // settleDownLocked makes the state of a limiter that was born open.
 func (l *Limiter) settleDownLocked() {
-	l.state = &state{due: Forever}
-	l.fitLocked(Limits{Windows: []Window{{l.window.Value()}}})
-	l.fast.Store(&l.born)
+	l.beginLocked(Limits{Windows: []Window{{l.born.Value().window.Value()}}})
 	l.open = true
 }
 
-// foldLocked takes over what was admitted without the lock, and ends that.
+// beginLocked makes the state of a limiter.
+func (l *Limiter) beginLocked(lim Limits) {
+	l.state = &state{clock: l.ticks.Anchored(), due: Forever}
+	l.fitLocked(lim)
+}
+
+// foldLocked takes over what was admitted without the lock, and ends that. None of it is later than now: see asOfLocked.
 func (l *Limiter) foldLocked() {
 	l.open = false
-	if f := l.fast.Load(); f != nil {
-		l.foldBucketLocked(f)
-	} else {
-		l.foldRingLocked(l.ring.Load())
+	defer l.nowLocked()
+	switch f := l.fast.Load(); {
+	case f == nil:
+		l.foldBucketLocked(l.born.Value().base, &l.word)
+	case f.ring.words == nil:
+		l.foldBucketLocked(f.base, &f.word)
+	default:
+		l.foldRingLocked(&f.ring)
 	}
 }
 
-// foldBucketLocked seals f and takes over what was admitted by it.
-func (l *Limiter) foldBucketLocked(f *fast) {
-	word := f.word.Swap(sealed)
+// foldBucketLocked seals the state and takes over what was admitted by it.
+func (l *Limiter) foldBucketLocked(base instant, state *atomic.Uint64) {
+	word := state.Swap(sealed)
 	n := int64(word >> instantBits)
 	if n == 0 {
 		return
 	}
-	l.gauges[0].Bucket.Resume(f.base + instant(word&instantMask))
+	l.gauges[0].Bucket.Resume(base + instant(word&instantMask))
 	l.countLocked(n, &amounts{Requests: n})
 }
 
@@ -180,7 +213,7 @@ func (l *Limiter) openBucketLocked(now instant) {
 	f := l.fast.Load()
 	if f == nil || now-f.base > instantMask/2 {
 		f = new(fast)
-		if l.simple = f.set(now-l.guard, l.guard, l.gauges[0].Bucket); !l.simple {
+		if f.schedule, l.simple = scheduled(now-l.guard, l.guard, l.gauges[0].Bucket); !l.simple {
 			return
 		}
 		f.word.Store(sealed)
@@ -192,11 +225,10 @@ func (l *Limiter) openBucketLocked(now instant) {
 	}
 }
 
-// set makes f express the limits from a base on, if it can. Before the base the bucket may have been full for any time: a
-// guard is the longest that matters.
-func (f *fast) set(base instant, guard time.Duration, b *meter.Bucket) bool {
+// scheduled is a bucket from a base on; false if the word cannot express it. Before the base the bucket may have been full
+// for any time: a guard is the longest that matters.
+func scheduled(base instant, guard time.Duration, b *meter.Bucket) (s schedule, ok bool) {
 	perUnit, depth, ok := b.Schedule()
 	const most = instantMask / 4
-	f.base, f.perUnit, f.depth = base, perUnit, depth
-	return ok && depth <= most && perUnit <= most && guard <= most
+	return schedule{base, perUnit, depth}, ok && depth <= most && perUnit <= most && guard <= most
 }

@@ -141,35 +141,40 @@ func (l *Limiter) openRingLocked(now instant) {
 	if l.slow++; l.slow < units/copied || m.Ahead(now) {
 		return
 	}
-	r, counted := l.ring.Load(), units
-	if r != nil && r.filled { // calls are slower since, so that fewer units count now
-		counted = max(units, r.back)
+	f, counted := l.fast.Load(), units
+	if f != nil && f.ring.filled { // calls are slower since, so that fewer units count now
+		counted = max(units, f.ring.back)
 	}
-	if r == nil || now-r.base > instantMask/2 || r.first > mostCounted/2 || counted >= r.back && r.back < r.max {
-		if r = l.ringOf(now, m, counted); r == nil {
+	if f == nil || f.ring.spent(now, counted) {
+		if f = l.ringOf(now, m, counted); f == nil {
 			return
 		}
 	}
-	r.write(now, m, units)
-	l.ring.Store(r)
+	f.ring.write(now, m, units)
+	l.fast.Store(f)
 	l.slow, l.open = 0, true
 }
 
+// spent reports whether a ring has no room left: for the instant, for the numbers, or for as many units.
+func (r *ring) spent(now instant, units uint64) bool {
+	return now-r.base > instantMask/2 || r.first > mostCounted/2 || units >= r.back && r.back < r.max
+}
+
 // ringOf returns a ring with room for twice as many units, or nil if the window cannot be expressed.
-func (l *Limiter) ringOf(now instant, m *meter.Sliding, units uint64) *ring {
+func (l *Limiter) ringOf(now instant, m *meter.Sliding, units uint64) *fast {
 	per, ok := m.Exact()
 	if !ok || per > instantMask/4 {
 		l.simple = false
 		return nil
 	}
-	r := &ring{base: now - per, max: uint64(l.gauges[0].Max), per: per} //nolint:gosec // it is positive
-	size := fewWords
+	f := &fast{ring: ring{base: now - per, max: uint64(l.gauges[0].Max), per: per}} //nolint:gosec // it is positive
+	r, size := &f.ring, fewWords
 	for uint64(size) < min(r.max, 2*units) {
 		size *= 2
 	}
 	r.words = make([]atomic.Uint64, size)
 	r.first, r.back = uint64(size), min(r.max, uint64(size))
-	return r
+	return f
 }
 
 // write fills r with the units that count now, and opens it. The word before first, which may be sealed, is written last.

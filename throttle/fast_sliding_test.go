@@ -18,8 +18,10 @@ func openRing(t *testing.T, limit int64) (*Limiter, *ring, *clockwork.FakeClock)
 	require.NoError(t, err)
 	require.True(t, l.Allow(Cost{}))
 	require.True(t, l.Open())
-	return l, l.ring.Load(), c
+	return l, openedRing(l), c
 }
+
+func openedRing(l *Limiter) *ring { return &l.fast.Load().ring }
 
 // next returns what a call reads before it takes the next unit.
 func (r *ring) next() (i, word, last uint64) {
@@ -55,7 +57,7 @@ func TestACallTakesNoUnitAcrossASeal(t *testing.T) {
 	}
 	require.True(t, l.Allow(Cost{}))
 	require.True(t, l.Open())
-	require.Same(t, r, l.ring.Load())
+	require.Same(t, r, openedRing(l))
 	assert.False(t, r.replace(i, word, at))
 	assert.False(t, l.Allow(Cost{}))
 	assert.EqualValues(t, limit, l.Windows()[0].Spent)
@@ -91,7 +93,7 @@ func TestNoUnitIsTakenBeforeTheRingWasOpened(t *testing.T) {
 	c.Advance(time.Millisecond)
 	require.False(t, l.Allow(Cost{Requests: 2})) // seals the ring
 	require.True(t, l.Open())
-	require.Same(t, r, l.ring.Load())
+	require.Same(t, r, openedRing(l))
 	i, word, last := r.next()
 	require.Equal(t, allowed, r.take(i, word, last, now))
 	assert.Equal(t, now+time.Millisecond, when(r.word(i).Load()))
@@ -105,7 +107,7 @@ func TestAnUnusedRingStaysSmall(t *testing.T) {
 		require.False(t, l.Allow(Cost{Requests: 1001})) // seals the ring
 		require.True(t, l.Open())
 	}
-	assert.Same(t, r, l.ring.Load())
+	assert.Same(t, r, openedRing(l))
 }
 
 // A window that rounded stamps up leaves one that is later than now. No unit is taken as of it while older ones count.

@@ -271,18 +271,53 @@ func TestTheFastPathRefusesNoCallAsOfAnOldClock(t *testing.T) {
 	for name, window := range map[string]throttle.Window{
 		"a bucket": throttle.Bucket(1, 2), "a sliding window": throttle.Sliding(2, time.Second),
 	} {
+		t.Run(name, func(t *testing.T) { refusesNoCallAsOfAnOldClock(t, windows(window), true) })
+	}
+}
+
+// The same holds for a call that has read its clock before it waited for the lock.
+func TestNoCallIsRefusedAsOfAnOldClock(t *testing.T) {
+	lim := windows(throttle.Bucket(1, 2), throttle.Bucket(1, 3))
+	refusesNoCallAsOfAnOldClock(t, lim, false)
+	refusesNoCallAsOfAnOldClock(t, lim, false, throttle.WithGovernor(&law{}))
+}
+
+func refusesNoCallAsOfAnOldClock(t *testing.T, lim throttle.Limits, open bool, opts ...throttle.Option) {
+	t.Helper()
+	clock := &holding{FakeClock: clockwork.NewFakeClock()}
+	l, err := throttle.New(lim, append(opts, throttle.WithClock(clock))...)
+	require.NoError(t, err)
+	require.True(t, l.Allow(throttle.Cost{}))
+	require.Equal(t, open, l.Open())
+	clock.then = func() {
+		clock.Advance(10 * time.Second)
+		require.True(t, l.Allow(throttle.Cost{}))
+	}
+	require.True(t, l.Allow(throttle.Cost{}))
+	require.Equal(t, open, l.Open())
+	require.False(t, l.Allow(throttle.Cost{}))
+}
+
+// Nor is a call that needs the lock, and was held up while others were admitted without it.
+func TestTheFastPathIsFoldedIntoTheSameTime(t *testing.T) {
+	t.Cleanup(throttle.SetFast(func(clockwork.Clock, bool) bool { return true }))
+	for name, window := range map[string]throttle.Window{
+		"a bucket": throttle.Bucket(1, 3), "a sliding window": throttle.Sliding(3, time.Second),
+	} {
 		t.Run(name, func(t *testing.T) {
 			clock := &holding{FakeClock: clockwork.NewFakeClock()}
 			l, err := throttle.New(windows(window), throttle.WithClock(clock))
 			require.NoError(t, err)
-			require.True(t, l.Allow(throttle.Cost{}))
+			for range 2 {
+				require.True(t, l.Allow(throttle.Cost{}))
+			}
 			require.True(t, l.Open())
 			clock.then = func() {
 				clock.Advance(10 * time.Second)
 				require.True(t, l.Allow(throttle.Cost{}))
+				require.True(t, l.Open())
 			}
-			require.True(t, l.Allow(throttle.Cost{}))
-			require.True(t, l.Open())
+			require.True(t, l.Allow(throttle.Cost{Requests: 2}))
 			require.False(t, l.Allow(throttle.Cost{}))
 		})
 	}
@@ -323,21 +358,23 @@ func TestTheFastPathLosesNoCall(t *testing.T) {
 // Of calls at one instant exactly as many are admitted as fit, whatever takes the lock between them, and each is counted.
 func TestTheFastPathIsExactAmongMany(t *testing.T) {
 	const burst = 40
-	for name, window := range map[string]throttle.Window{
-		"a bucket":                     throttle.Bucket(1e6, burst),
-		"a sliding window":             throttle.Sliding(burst, burst*time.Microsecond),
-		"a sliding window of one call": throttle.Sliding(1, time.Microsecond),
+	for name, lim := range map[string]throttle.Limits{
+		"a bucket":                     windows(throttle.Bucket(1e6, burst)),
+		"a sliding window":             windows(throttle.Sliding(burst, burst*time.Microsecond)),
+		"a sliding window of one call": windows(throttle.Sliding(1, time.Microsecond)),
+		"two buckets, by the lock":     windows(throttle.Bucket(1e6, burst), throttle.Bucket(1e6, burst)),
 	} {
-		t.Run(name, func(t *testing.T) { exactAmongMany(t, window) })
+		t.Run(name, func(t *testing.T) { exactAmongMany(t, lim) })
 	}
 }
 
-func exactAmongMany(t *testing.T, window throttle.Window) {
+func exactAmongMany(t *testing.T, lim throttle.Limits) {
 	t.Helper()
+	window := lim.Windows[0]
 	const goroutines, rounds = 8, 60
 	clock := clockwork.NewFakeClock()
 	t.Cleanup(throttle.SetFast(func(clockwork.Clock, bool) bool { return true }))
-	l, err := throttle.New(windows(window), throttle.WithClock(yielding{clock}))
+	l, err := throttle.New(lim, throttle.WithClock(yielding{clock}))
 	require.NoError(t, err)
 	burst := window.Max()
 	fits, calls := burst, int64(0)

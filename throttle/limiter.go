@@ -15,7 +15,7 @@ import (
 	"github.com/headrace/headrace/internal/meter"
 )
 
-// instant is a point in time as the duration since the limiter was made.
+// instant is a point in time as the duration since the base of the limiter's clock.
 type instant = meter.Instant
 
 // Limiter enforces Limits in this process. A call gets its slot and its share
@@ -23,21 +23,21 @@ type instant = meter.Instant
 // holds a slot. Calls are served first in, first out: a small cost does not
 // overtake the head of the queue. Safe for concurrent use.
 type Limiter struct {
-	fast  atomic.Pointer[fast] // see there; nil: there is none
-	born  fast                 // the first one: a key of many touches no other memory
-	clock clock.Clock
-	ring  atomic.Pointer[ring] // see there; nil: there is none
-
+	// A key of many touches this cache line, and what it shares with the others.
+	fast     atomic.Pointer[fast] // see there; nil: there is none but born
+	word     atomic.Uint64        // see fast.go
+	born     unique.Handle[origin]
 	refusals atomic.Int64 // without the lock
 	id       uint64
 	*options
-	window unique.Handle[meter.Window] // of the state to come
-	mu     sync.Mutex                  // guards the state
-	*state                             // nil until the lock is taken first, if the limiter was born open
+	mu     sync.Mutex // guards the state
+	*state            // nil until the lock is taken first, if the limiter was born open
 }
 
 // options are the settings of New, and a control law.
 type options struct {
+	ticks    clock.Clock // what the limiter counts time by; state.clock knows the time of day too
+	shared   bool        // the ticks are those of the program
 	name     string
 	guard    time.Duration
 	governor governor
@@ -45,10 +45,11 @@ type options struct {
 }
 
 // none is shared by the limiters without options.
-var none options //nolint:gochecknoglobals // nothing changes it
+var none = options{ticks: clock.Program(), shared: true} //nolint:gochecknoglobals // nothing changes it
 
 // state is what a lock guards.
 type state struct {
+	clock      clock.Clock
 	last       instant
 	limit      int // concurrency, 0: unbounded
 	gauges     []meter.Gauge
@@ -92,7 +93,13 @@ type Option func(*Limiter)
 func WithName(name string) Option { return func(l *Limiter) { l.name = name } }
 
 // WithClock replaces the real clock in tests.
-func WithClock(c clockwork.Clock) Option { return func(l *Limiter) { l.clock = clock.New(c) } }
+func WithClock(c clockwork.Clock) Option {
+	return func(l *Limiter) {
+		if own := clock.New(c); !own.Real() || !l.shared {
+			l.ticks, l.shared = own, false
+		}
+	}
+}
 
 // WithMargin widens every window by d, the jitter of the transit to a provider
 // that counts by its own clock. Otherwise calls may arrive closer together than
@@ -107,9 +114,13 @@ func WithObserver(o event.Observer) Option { return func(l *Limiter) { l.observe
 // New returns a limiter. All problems of lim are joined, each a
 // *fault.FieldError.
 func New(lim Limits, opts ...Option) (*Limiter, error) {
-	l := &Limiter{id: limiterIDs.Add(1), clock: clock.New(nil), options: &none}
-	if len(opts) > 0 {
-		l.options = new(options)
+	l := &Limiter{id: limiterIDs.Add(1), options: &none}
+	switch {
+	case clock.Ticks() < 0: // in a bubble of testing/synctest
+		l.options = &options{ticks: clock.New(nil)}
+	case len(opts) > 0:
+		own := none
+		l.options = &own
 	}
 	for _, o := range opts {
 		o(l)
@@ -121,8 +132,7 @@ func New(lim Limits, opts ...Option) (*Limiter, error) {
 		return nil, err
 	}
 	if !l.bornOpen(lim) {
-		l.state = &state{due: Forever}
-		l.fitLocked(lim)
+		l.beginLocked(lim)
 	}
 	return l, nil
 }
@@ -148,4 +158,14 @@ func (l *Limiter) checkGuard(lim Limits, p *invalid.Problems) {
 func (l *Limiter) nowLocked() instant {
 	l.last = max(l.last, l.clock.Elapsed())
 	return l.last
+}
+
+// asOfLocked is the instant of a call that has read the clock before it had the lock. If another call took effect later
+// than that, it reads the clock again: units may have come back since.
+func (l *Limiter) asOfLocked(read instant) instant {
+	if read < l.last {
+		return l.nowLocked()
+	}
+	l.last = read
+	return read
 }

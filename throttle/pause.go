@@ -10,12 +10,15 @@ import (
 // PauseUntil admits no call before t. It never shortens a pause, and a t in the
 // past changes nothing.
 func (l *Limiter) PauseUntil(t time.Time) {
-	wait := t.Sub(l.clock.Now())
-	if wait <= 0 {
-		return
+	var wait time.Duration
+	l.update(func() {
+		if until := l.clock.Until(t); until > l.last {
+			l.paused, wait = max(l.paused, until), until-l.last
+		}
+	})
+	if wait > 0 {
+		l.tell(event.LimiterPaused, wait, "", nil)
 	}
-	l.update(func() { l.paused = max(l.paused, l.clock.Until(t)) })
-	l.tell(event.LimiterPaused, wait, "", nil)
 }
 
 // Resume ends the pause.

@@ -17,6 +17,15 @@ type Clock struct {
 	other *clockwork.Clock // nil: the real one, so that a Clock has half a cache line
 }
 
+var program = time.Now() //nolint:gochecknoglobals // when it began
+
+// Program returns a real clock that counts from the beginning of the program. In a bubble of testing/synctest, which is in
+// the past, its Elapsed is negative.
+func Program() Clock { return Clock{base: program} }
+
+// Ticks is the Elapsed of Program.
+func Ticks() time.Duration { return time.Since(program) }
+
 // New wraps c; nil means the real clock.
 func New(c clockwork.Clock) Clock {
 	if c == nil || reflect.TypeOf(c) == reflect.TypeOf(wall) {
@@ -33,6 +42,16 @@ func (c *Clock) Elapsed() time.Duration {
 		return time.Since(c.base)
 	}
 	return (*c.other).Since(c.base)
+}
+
+// Anchored returns a clock of the same instants that tells the time of day as it is now: the real clock may have been
+// set since c was made.
+func (c *Clock) Anchored() Clock {
+	if c.other != nil {
+		return *c
+	}
+	now := time.Now()
+	return Clock{base: now.Add(-now.Sub(c.base))}
 }
 
 // At turns an elapsed time into a point in time.

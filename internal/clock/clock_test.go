@@ -70,3 +70,21 @@ func TestWrappedRealClock(t *testing.T) {
 type shifted struct{ clockwork.Clock }
 
 func (s shifted) Since(t time.Time) time.Duration { return s.Clock.Since(t) + time.Hour }
+
+func TestAnAnchoredClockHasTheSameInstants(t *testing.T) {
+	program := clock.Program()
+	anchored := program.Anchored()
+	assert.Zero(t, anchored.At(0).Sub(program.At(0)), "by the monotonic clock")
+
+	synctest.Test(t, func(t *testing.T) {
+		assert.Negative(t, clock.Ticks())
+		wall := clock.New(nil)
+		time.Sleep(time.Second)
+		anchored := wall.Anchored()
+		assert.Equal(t, time.Second, anchored.Elapsed())
+		assert.True(t, anchored.Now().Equal(time.Now()))
+	})
+
+	fake := clock.New(clockwork.NewFakeClock())
+	assert.Equal(t, fake, fake.Anchored())
+}
