@@ -3,12 +3,13 @@ package learn
 // Noise looks for refusals that do not become fewer when the pace falls. A limit
 // explains two or three cuts in a row: the pace is below it then, and the next
 // refusal comes only above the rate that was measured. Noise goes on at any pace,
-// and is never away for long.
+// and is never away for long. Where too many of the calls are refused, it is a limit that has fallen.
 type Noise struct {
 	Share float64 // of all calls that are refused for nothing; 0: none is known
 
 	before      float64 // the pace before the first unexplained cut
 	sent        float64
+	refused     float64 // of these, all in an epoch
 	unexplained float64
 	last        float64 // of sent, at the last unexplained one
 	leak        float64 // refusals put down to noise of late
@@ -30,7 +31,6 @@ const (
 	explained       = 0.985  // of the rate believed: the provider's bucket was empty
 	explainedWeight = 2.3    // rejections: what one that the rate explains counts for while a share is known; beyond: random rejections
 	memory          = 500    // calls that the share of random rejections is taken of
-	noiseApart      = 12     // calls between two unexplained refusals, at least, on average
 	noiseGone       = 200    // calls without an unexplained refusal, after which those before it count no more
 	leakShare       = 2.5    // times the share: the refusals that are forgotten with each call
 	leakLeast       = 0.01   // refusals forgotten with each call, besides; beyond: 2 and 5 % random rejections
@@ -51,6 +51,9 @@ func (n *Noise) Sent() {
 	n.exceeded = max(0, n.exceeded-exceededDecay)
 }
 
+// Hit notes that a call was refused.
+func (n *Noise) Hit() { n.refused++ }
+
 // Refused judges the first refusal of an epoch. measured is the rate at that moment, believed that of the pacer, and pace the
 // rate of the calls sent.
 func (n *Noise) Refused(measured, believed, pace float64) Opinion {
@@ -67,13 +70,13 @@ func (n *Noise) Refused(measured, believed, pace float64) Opinion {
 		return n.Expected()
 	}
 	if n.unexplained == 0 {
-		n.before, n.sent = believed, 0
+		n.before, n.sent, n.refused = believed, 0, 1
 	}
 	n.unexplained++
 	n.last = n.sent
 	need := max(n.need, convinced)
-	if n.unexplained >= need && n.sent >= noiseApart*(n.unexplained-1) && pace < memoryHolds*n.before {
-		n.Share, n.leak = min(noisy, n.unexplained/n.sent), 0
+	if n.unexplained >= need && n.refused-1 <= noisy*n.sent && pace < memoryHolds*n.before {
+		n.Share, n.leak = min(noisy, n.refused/n.sent), 0
 		n.unexplained = 0
 		return Restore
 	}

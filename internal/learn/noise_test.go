@@ -18,6 +18,7 @@ func noiseAfter(n *Noise, refusals, calls int, fallen, measured float64) (last O
 		if i > 0 {
 			believed *= fallen
 		}
+		n.Hit()
 		last = n.Refused(measured*believed, believed, believed)
 	}
 	return last
@@ -32,8 +33,8 @@ func TestNoiseIsWhatNoPacePrevents(t *testing.T) {
 	}{
 		"a limit explains three":     {3, 20, 0.8, 0.9, Believe, 0},
 		"not four":                   {4, 20, 0.8, 0.9, Restore, 4.0 / 60},
-		"no more than eight percent": {4, 12, 0.8, 0.9, Restore, 0.08},
-		"too many for noise":         {4, 11, 0.8, 0.9, Believe, 0},
+		"no more than eight percent": {4, 13, 0.8, 0.9, Restore, 0.08},
+		"too many for noise":         {4, 12, 0.8, 0.9, Believe, 0},
 		"seldom":                     {4, 200, 0.8, 0.9, Restore, 4.0 / 600},
 		"too seldom to go on":        {9, 201, 0.8, 0.9, Believe, 0},
 		"the pace has not fallen":    {4, 20, 0.9, 0.9, Believe, 0},
@@ -48,6 +49,25 @@ func TestNoiseIsWhatNoPacePrevents(t *testing.T) {
 				assert.InDelta(t, 100, n.Before(), 1e-9, "the rate before the first of them")
 			}
 		})
+	}
+}
+
+// Most of the calls that a fallen limit refuses belong to few epochs.
+func TestNoiseCountsAllRefusalsOfAnEpoch(t *testing.T) {
+	for more, want := range map[int]Opinion{1: Restore, 2: Believe} {
+		var n Noise
+		for range 2 {
+			noiseAfter(&n, 1, 20, 0.8, 0.9)
+		}
+		for range more {
+			n.Hit()
+		}
+		noiseAfter(&n, 1, 20, 0.8, 0.9)
+		for range 10 {
+			n.Sent()
+		}
+		n.Hit()
+		assert.Equal(t, want, n.Refused(72, 80, 80), "%d more", more)
 	}
 }
 

@@ -51,6 +51,7 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 	if isACap && !m.Flight.Claimed {
 		m.claimed(now, c)
 	}
+	kept := m.Flight.Claimed && r.hinted() // a cap asks for no wait: one that does says nothing against it, if it is random
 	m.Flight.Claimed = isACap
 	first := !m.knows || !m.Calls.On && !isACap // the bucket may have been full
 	m.rate = m.tally.Measure(c, first, m.Calls.Grown() || m.ofTokens(r) && m.Tokens.Grown(), m.spans.Window)
@@ -60,6 +61,7 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 		return isCap
 	}
 	if m.knows && m.isNoise(now, c, r) {
+		m.Flight.Claimed = kept
 		return isNothing
 	}
 	return isRate
@@ -103,14 +105,19 @@ func (m *Machine) claimed(now float64, c Call) {
 	}
 }
 
-// isNoise passes refusals that no rate would have prevented.
+// isNoise passes refusals that no rate would have prevented. One that asks for a wait is the limit's, unless such waits are known
+// to be too long. Where tokens are paced, a rate of them explains a refusal, too.
 func (m *Machine) isNoise(now float64, c Call, r *Refusal) bool {
-	if r.hinted() || m.off.Has(StrayRule) {
+	if r.hinted() && m.Door.honest() || m.off.Has(StrayRule) {
 		return false
 	}
 	var opinion Opinion
 	if m.Calls.On {
-		opinion = m.noise.Refused(m.rate.Calls, m.Calls.Rate, m.Calls.Pace())
+		measured := m.rate.Calls
+		if m.Tokens.On {
+			measured = max(measured, m.Calls.Rate*m.rate.Tokens/m.Tokens.Rate)
+		}
+		opinion = m.noise.Refused(measured, m.Calls.Rate, m.Calls.Pace())
 	} else {
 		opinion = m.noise.Expected()
 	}

@@ -1,0 +1,58 @@
+package learn
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// strays has a known share of random rejections, and a factor by which a long Retry-After is multiplied.
+func strays(factor float64) *machineRun {
+	r := runMachine(Config{CallRate: 10, TokenRate: 1000})
+	r.knows = true
+	r.noise.Know(0.05)
+	r.Door.truths[1].factor = factor
+	r.rate = Rate{Calls: 5, Tokens: 500}
+	return r
+}
+
+func TestARejectionThatAsksForAWaitIsRandomIfSuchWaitsAreTooLong(t *testing.T) {
+	for name, c := range map[string]struct {
+		factor, asked float64
+		truth         int
+		want          bool
+	}{
+		"too long by far":    {0.5, 10, 1, true},
+		"hardly too long":    {0.51, 10, 1, false},
+		"as long as asked":   {1, 10, 1, false},
+		"a fraction, likely": {0.1, 1, 0, false},
+		"without a wait":     {1, 0, 1, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := strays(c.factor)
+			r.Door.truth = c.truth
+			assert.Equal(t, c.want, r.isNoise(1, Call{}, &Refusal{Asked: c.asked}))
+		})
+	}
+}
+
+func TestARateOfTokensExplainsARejection(t *testing.T) {
+	for tokens, want := range map[float64]float64{980: 1, 990: 0} {
+		r := strays(1)
+		r.noise = Noise{}
+		r.rate = Rate{Calls: 5, Tokens: tokens}
+		assert.False(t, r.isNoise(1, Call{}, &Refusal{}))
+		assert.Equal(t, want, r.noise.unexplained, "%v of 1000 tokens a second", tokens)
+	}
+}
+
+func TestARandomRejectionThatAsksForAWaitLeavesACap(t *testing.T) {
+	for factor, want := range map[float64]bool{0.1: true, 1: false} {
+		r := strays(factor)
+		r.Door.truth = 1
+		r.Flight.Claimed = true
+		r.send(1)
+		r.verdict(2, r.last, &Refusal{Asked: 10})
+		assert.Equal(t, want, r.Flight.Claimed, "the waits are %v times as long", factor)
+	}
+}
