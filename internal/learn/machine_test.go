@@ -213,10 +213,10 @@ func TestTheGateIsForEverybody(t *testing.T) {
 }
 
 func TestStillShutProbesWithOneCall(t *testing.T) {
-	r := cutOnce(Config{}, Refusal{Asked: 1})
+	r := cutOnce(Config{}, Refusal{Asked: 2})
 	rate := r.Calls.Rate
 	for _, at := range []float64{5, 20} {
-		r.Refused(at+0.1, r.send(at), Refusal{Asked: 1})
+		r.Refused(at+0.1, r.send(at), Refusal{Asked: 2})
 	}
 	assert.Equal(t, 2, r.count(Gate))
 	assert.Equal(t, WhyStillShut, r.decided[len(r.decided)-1].Why)

@@ -225,6 +225,9 @@ func (p *Pacer) Cut(measured, cycle float64, few bool) {
 	}
 }
 
+// Early reports whether so few marks were measured that the bucket is likely to have run over between them.
+func (p *Pacer) Early() bool { return p.marks <= enough }
+
 // Correct replaces the rate of the first mark.
 func (p *Pacer) Correct(rate, cycle float64) {
 	p.begin(rate, cycle)

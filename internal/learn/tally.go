@@ -47,9 +47,10 @@ const (
 	handful       = 10   // calls, below which the one that was refused matters, and below which there is no window
 	lately        = 5    // seconds that show what is admitted now: the bucket may have run over earlier
 	cautious      = 0.95 // of what was admitted lately, taken for the rate
-	shortest      = 0.5  // seconds, from the beginning to the first mark
+	shortest      = 0.5  // seconds, that are measured at first
 	instant       = 1e-3 // seconds; by definition: clocks and timers are no finer, and a refusal may take no time
 	leanest       = 0.7  // of the tokens that so many calls take
+	nextStretch   = 0.8  // of a stretch of time: the next shorter one that is looked at; first minute
 	perCallWeight = 0.05 // weight of the newest call in the smoothed tokens of a call
 )
 
@@ -110,14 +111,18 @@ func (t *Tally) GotThrough(c Call, heard float64) bool {
 	return float64(c.Seq-t.mark.Seq-1)-(t.refused-1)-young >= 0.5
 }
 
-// Measure is the rate from the mark to the refused call c. first says that
-// there was no mark before: the bucket may have been full. grown that the pace
-// was far from the rate that was known: the bucket may have run over. Without
-// either, the last seconds count if they have enough calls to be evidence. window
-// is the length of the provider's window, 0 if none is known.
-func (t *Tally) Measure(c Call, first, grown bool, window float64) Rate {
+// Doubt is what makes the time since the mark a poor measure of the rate.
+type Doubt struct {
+	First bool // there was no mark before: the bucket may have been full
+	Grown bool // the pace was far from the rate that was known: the bucket may have run over
+	Early bool // there were few marks before: the bucket is likely to have run over
+}
+
+// Measure is the rate from the mark to the refused call c. Without a doubt, the last seconds count
+// if they have enough calls to be evidence. window is the length of the provider's window, 0 if none is known.
+func (t *Tally) Measure(c Call, doubt Doubt, window float64) Rate {
 	span := max(instant, c.At-t.mark.At)
-	if first {
+	if doubt.First {
 		span = max(span, shortest)
 	}
 	calls := max(1, float64(c.Seq-t.mark.Seq-1)-(t.refused-1))
@@ -127,7 +132,7 @@ func (t *Tally) Measure(c Call, first, grown bool, window float64) Rate {
 	t.next = stretch{}
 	if r.Few {
 		r.Calls, r.Tokens = (calls+1)/span, (tokens+c.Tokens)/span // one token of doubt
-		if !first {
+		if !doubt.First {
 			t.next = t.few.plus(stretch{calls, tokens, span})
 			r.Calls = min(r.Calls, (t.next.calls+1)/t.next.span)
 			r.Tokens = min(r.Tokens, (t.next.tokens+c.Tokens)/t.next.span)
@@ -145,7 +150,7 @@ func (t *Tally) Measure(c Call, first, grown bool, window float64) Rate {
 	default:
 		lately := min(lately, span)
 		got := t.since(c, lately)
-		if !first && !grown && got.Calls < recent {
+		if !doubt.First && !doubt.Grown && got.Calls < recent {
 			break
 		}
 		if gross > 0 {
@@ -154,8 +159,22 @@ func (t *Tally) Measure(c Call, first, grown bool, window float64) Rate {
 		r.Calls = max(r.Calls, cautious*got.Calls/lately)
 		r.Tokens = max(r.Tokens, cautious*got.Tokens/lately)
 	}
+	if doubt.Early && !doubt.First && window == 0 {
+		if least := t.least(c, span); least > r.Calls {
+			r.Tokens *= least / max(r.Calls, leastRate)
+			r.Calls = least
+		}
+	}
 	r.Tokens = max(r.Tokens, leanest*r.Calls*t.perCall)
 	return r
+}
+
+// least is the lowest rate at which a bucket of leastBucket calls admits what was sent in any stretch of the span before c.
+func (t *Tally) least(c Call, span float64) (rate float64) {
+	for ; span >= shortest; span *= nextStretch {
+		rate = max(rate, (t.since(c, span).Calls-leastBucket)/span)
+	}
+	return rate
 }
 
 // since is what was admitted in the seconds before c left.

@@ -67,7 +67,7 @@ func TestTallyMeasuresFromMarkToMark(t *testing.T) {
 			s.refuse(c.refused...)
 			s.Refused(last)
 			s.given += c.unused
-			r := s.Measure(last, false, false, 0)
+			r := s.Measure(last, Doubt{}, 0)
 			assert.InDelta(t, c.wantC, r.Calls, 1e-9)
 			assert.InDelta(t, c.wantT, r.Tokens, 1e-6)
 			assert.InDelta(t, float64(c.calls)*c.step, r.Span, 1e-9)
@@ -80,7 +80,7 @@ func TestTwoMarksAtOneMomentMeasureARateThatIsFinite(t *testing.T) {
 	s := marked()
 	c := s.send(2, 0)
 	s.refuse(102)
-	r := s.Measure(c, false, false, 0)
+	r := s.Measure(c, Doubt{}, 0)
 	assert.InDelta(t, 2000, r.Calls, 1e-6)
 	assert.InDelta(t, 200_000, r.Tokens, 1e-6)
 }
@@ -93,7 +93,7 @@ func TestTallyBeginsAnewAtAMark(t *testing.T) {
 	s.Mark(s.sent[149])
 	last := s.send(41, 0.1)
 	s.Refused(last)
-	r := s.Measure(last, false, false, 0)
+	r := s.Measure(last, Doubt{}, 0)
 	assert.InDelta(t, 40/4.1, r.Calls, 1e-9)
 	assert.InDelta(t, 4000/4.1, r.Tokens, 1e-6)
 }
@@ -103,7 +103,7 @@ func TestMarksOnAHandfulAreMeasuredTogether(t *testing.T) {
 	rate := func(calls int, step float64) float64 {
 		c := s.send(calls, step)
 		s.Refused(c)
-		r := s.Measure(c, false, false, 0)
+		r := s.Measure(c, Doubt{}, 0)
 		s.Mark(c)
 		return r.Calls
 	}
@@ -142,7 +142,7 @@ func TestTallyTakesTheLastSeconds(t *testing.T) {
 			last := s.send(50, c.step)
 			s.Refused(last)
 			s.mark.At = 0 // as New begins
-			r := s.Measure(last, c.first, c.grown, 0)
+			r := s.Measure(last, Doubt{First: c.first, Grown: c.grown}, 0)
 			assert.InDelta(t, c.want, r.Calls, 0.21, "the refused call is one of them")
 			assert.InDelta(t, 100*c.want, r.Tokens, 21)
 		})
@@ -152,13 +152,13 @@ func TestTallyTakesTheLastSeconds(t *testing.T) {
 		s.send(50, 0.1)
 		last := s.send(20, 1)
 		s.Refused(last)
-		assert.InDelta(t, 69.0/25, s.Measure(last, true, false, 0).Calls, 1e-9)
+		assert.InDelta(t, 69.0/25, s.Measure(last, Doubt{First: true}, 0).Calls, 1e-9)
 	})
 	t.Run("half a second at least", func(t *testing.T) {
 		s := &tallied{}
 		last := s.send(21, 0.001)
 		s.Refused(last)
-		r := s.Measure(last, true, false, 0)
+		r := s.Measure(last, Doubt{First: true}, 0)
 		assert.Equal(t, 0.5, r.Span)
 		assert.InDelta(t, 40, r.Calls, 1e-9)
 	})
@@ -177,7 +177,7 @@ func TestTallyTakesTheWindowThatIsKnown(t *testing.T) {
 			s.send(35, 40.0/35)
 			last := s.send(100, 0.1)
 			s.Refused(last)
-			r := s.Measure(last, false, false, c.window)
+			r := s.Measure(last, Doubt{}, c.window)
 			assert.InDelta(t, c.calls, r.Calls, 0.11)
 			assert.InDelta(t, c.tokens, r.Tokens, 11)
 		})
@@ -186,7 +186,7 @@ func TestTallyTakesTheWindowThatIsKnown(t *testing.T) {
 		s := marked()
 		last := s.send(5, 0.5)
 		s.Refused(last)
-		r := s.Measure(last, false, false, 5)
+		r := s.Measure(last, Doubt{}, 5)
 		assert.False(t, r.Few)
 		assert.InDelta(t, (24+4)/5.0, r.Calls, 0.21)
 	})
@@ -195,7 +195,7 @@ func TestTallyTakesTheWindowThatIsKnown(t *testing.T) {
 		s.send(100, 0.1)
 		last := s.send(20, 1)
 		s.Refused(last)
-		assert.InDelta(t, 119/30.0, s.Measure(last, false, false, 20).Calls, 1e-9, "never less than the average")
+		assert.InDelta(t, 119/30.0, s.Measure(last, Doubt{}, 20).Calls, 1e-9, "never less than the average")
 	})
 }
 
@@ -206,7 +206,7 @@ func TestTallyTokensFollowTheCallsAtLeast(t *testing.T) {
 	}
 	last := s.send(101, 0.1)
 	s.Refused(last)
-	assert.InDelta(t, 0.7*300*100/10.1, s.Measure(last, false, false, 0).Tokens, 1e-3)
+	assert.InDelta(t, 0.7*300*100/10.1, s.Measure(last, Doubt{}, 0).Tokens, 1e-3)
 }
 
 func TestTallyKnowsWhetherAnythingGotThrough(t *testing.T) {
@@ -245,8 +245,8 @@ func TestTallyIgnoresLaterCalls(t *testing.T) {
 	c := s.send(101, 0.1)
 	s.Refused(c)
 	s.send(500, 0.001) // before the refusal arrives
-	assert.InDelta(t, 100/10.1, s.Measure(c, false, true, 0).Calls, 1e-9)
-	assert.InDelta(t, 10000/10.1, s.Measure(c, false, false, 0).Tokens, 1e-6)
+	assert.InDelta(t, 100/10.1, s.Measure(c, Doubt{Grown: true}, 0).Calls, 1e-9)
+	assert.InDelta(t, 10000/10.1, s.Measure(c, Doubt{}, 0).Tokens, 1e-6)
 }
 
 func TestTallyBeginsAtAnyNumber(t *testing.T) {
@@ -260,7 +260,7 @@ func TestTallyBeginsAtAnyNumber(t *testing.T) {
 	assert.False(t, tally.Counts(old), "it was under way before")
 	assert.True(t, tally.Counts(Call{Seq: 1001}))
 	tally.Refused(last)
-	r := tally.Measure(last, false, false, 0)
+	r := tally.Measure(last, Doubt{}, 0)
 	assert.InDelta(t, 20.0/22, r.Calls, 1e-9)
 	assert.InDelta(t, 2000.0/22, r.Tokens, 1e-6)
 }
@@ -276,4 +276,26 @@ func TestTallyGivesBack(t *testing.T) {
 	assert.InDelta(t, 110, s.GivenBack(10, 20), 1e-9)
 	s.Answered(s.sent[2], 150) // more than was reserved takes nothing back
 	assert.InDelta(t, 110, s.GivenBack(0, 20), 1e-9)
+}
+
+// A bucket of ten, which was full after a pause of two seconds: what it let through since is ten more than came in.
+func TestAnEarlyMarkMayMissWhatRanOver(t *testing.T) {
+	for name, c := range map[string]struct {
+		doubt  Doubt
+		window float64
+		want   float64
+	}{
+		"early":              {Doubt{Early: true}, 0, 20},
+		"later":              {Doubt{}, 0, 12.5},
+		"the first":          {Doubt{First: true, Early: true}, 0, 12.5},
+		"counted in windows": {Doubt{Early: true}, 4, 12.5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := marked()
+			s.send(1, 2)
+			last := s.send(50, 0.04) // 25 calls a second: ten of the bucket, and 15 that come in
+			s.Refused(last)
+			assert.InDelta(t, c.want, s.Measure(last, c.doubt, c.window).Calls, 1)
+		})
+	}
 }

@@ -36,7 +36,11 @@ func (t *Truth) Shut(now, asked, rate, least float64) float64 {
 	if t.mul() > clearly {
 		wait /= margin
 	}
-	t.every = max(t.every, 2)
+	seldom := 2
+	if asked == 1 { // the shortest wait that a header can ask for: it may be any fraction, rounded up
+		seldom = 1
+	}
+	t.every = max(t.every, seldom)
 	t.obeyed++
 	t.Testing = wait*rate >= several && wait > 2*least && t.obeyed >= t.every
 	if t.Testing {

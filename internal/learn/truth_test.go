@@ -13,7 +13,7 @@ func TestTruthObeysAtFirst(t *testing.T) {
 		"a long closure": {600, 1, 600},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var tr Truth
+			tr := Truth{}
 			assert.InDelta(t, c.want, tr.Shut(5, c.asked, 100, c.least), 1e-9)
 			assert.InDelta(t, c.asked, tr.Again(c.asked), 1e-9)
 		})
@@ -27,7 +27,7 @@ func TestTruthLearnsThatItIsTooShort(t *testing.T) {
 		"sooner than asked": {105, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var tr Truth
+			tr := Truth{}
 			tr.Shut(100, 10, 0, 0.1)
 			tr.Again(10)
 			tr.Opened(c.opened)
@@ -40,13 +40,13 @@ func TestTruthLearnsThatItIsTooShort(t *testing.T) {
 		})
 	}
 	t.Run("only if it was refused after the wait", func(t *testing.T) {
-		var tr Truth
+		tr := Truth{}
 		tr.Shut(100, 10, 0, 0.1)
 		tr.Opened(180) // the demand may have paused
 		assert.InDelta(t, 10, tr.Shut(200, 10, 0, 0.1), 1e-9)
 	})
 	t.Run("each closure by itself", func(t *testing.T) {
-		var tr Truth
+		tr := Truth{}
 		tr.Shut(100, 10, 0, 0.1)
 		tr.Again(10)
 		tr.Shut(200, 10, 0, 0.1)
@@ -87,8 +87,28 @@ func TestTruthTriesEarlyNowAndThen(t *testing.T) {
 	}
 }
 
+// A wait of a second is tested at the first closure, any other at the second.
+func TestAShortWaitMayBeAFractionRoundedUp(t *testing.T) {
+	for name, c := range map[string]struct{ asked, first, second float64 }{
+		"a second":       {1, 0.5, 0.5},
+		"more than that": {1.5, 1.5, 0.75},
+		"three seconds":  {3, 3, 1.5},
+		"a whole minute": {60, 60, 30},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDoor(0)
+			d.Obey(100, c.asked, 50, 0)
+			assert.InDelta(t, 100+max(c.first, settles*firstTrip), d.Until, 1e-9)
+			d.Opened(d.Until)
+			d.Refused(200)
+			d.Obey(200, c.asked, 50, 0)
+			assert.InDelta(t, 200+max(c.second, settles*firstTrip), d.Until, 1e-9)
+		})
+	}
+}
+
 func TestTruthHalvesWhatIsTooLong(t *testing.T) {
-	var tr Truth
+	tr := Truth{}
 	for i, want := range []float64{10, 5, 5, 2.5, 2.5, 1.25} { // every other closure is a test
 		assert.InDelta(t, want, tr.Shut(float64(100*i), 10, 10, 0.1), 1e-9, "closure %d", i)
 		tr.Opened(float64(100*i) + 11)
@@ -97,13 +117,13 @@ func TestTruthHalvesWhatIsTooLong(t *testing.T) {
 }
 
 func TestTruthNeverFallsToNothing(t *testing.T) {
-	var tr Truth
+	tr := Truth{}
 	truthTests(&tr, 100, 1e6, 1e-9, true)
 	assert.InDelta(t, 0.1, tr.Shut(1e5, 10, 0, 0), 1e-9)
 }
 
 func TestTruthTakesBackAHalvedFactor(t *testing.T) {
-	var tr Truth
+	tr := Truth{}
 	truthTests(&tr, 4, 10, 0.1, true) // a quarter
 	assert.InDelta(t, 2.5, tr.Shut(1000, 10, 0, 0.1), 1e-9)
 	assert.InDelta(t, 10, tr.Again(10), 1e-9, "refused too early: as asked, at least")

@@ -54,7 +54,11 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 	kept := m.Flight.Claimed && r.hinted() // a cap asks for no wait: one that does says nothing against it, if it is random
 	m.Flight.Claimed = isACap
 	first := !m.knows || !m.Calls.On && !isACap // the bucket may have been full
-	m.rate = m.tally.Measure(c, first, m.Calls.Grown() || m.ofTokens(r) && m.Tokens.Grown(), m.spans.Window)
+	m.rate = m.tally.Measure(c, Doubt{
+		First: first,
+		Grown: m.Calls.Grown() || m.ofTokens(r) && m.Tokens.Grown(),
+		Early: m.Calls.Early(),
+	}, m.spans.Window)
 	m.rate = m.lit(m.rate)
 	if isACap {
 		m.under.Held(now, float64(c.Others), m.rate)

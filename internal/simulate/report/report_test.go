@@ -143,6 +143,8 @@ func TestBars(t *testing.T) {
 		"beyond, missed":          {report.BeyondBar, &alone, law.Headers, but(func(f *report.Figures) { f.Goodput, f.Own = 94, 2 }), "goodput 94.0 < 95, 429s 2.00 > 1.5"},
 		"fairness":                {report.BeyondBar, &shared, law.Blind, but(func(f *report.Figures) { f.Jain = 0.84 }), "Jain 0.84 < 0.85"},
 		"fairness to oneself":     {report.BeyondBar, &alone, law.Blind, but(func(f *report.Figures) { f.Jain = 0 }), ""},
+		"first minute":            {report.FirstBar, &alone, law.Blind, but(func(f *report.Figures) { f.First = 94 }), "goodput 94.0 < 95"},
+		"first minute, well":      {report.FirstBar, &alone, law.Blind, but(func(f *report.Figures) { f.First = 95 }), ""},
 		"cold":                    {report.ColdBar, &alone, law.Blind, but(func(f *report.Figures) { f.Cold = 84 }), "goodput 84.0 < 85"},
 		"cold and slow":           {report.ColdBar, &slow, law.Blind, but(func(f *report.Figures) { f.Cold = 75 }), ""},
 		"cold, slow and too low":  {report.ColdBar, &slow, law.Blind, but(func(f *report.Figures) { f.Cold = 74 }), "goodput 74.0 < 75"},
@@ -171,6 +173,8 @@ func TestMarks(t *testing.T) {
 		{"anything", law.Headers, "met", ""},
 		{"random: goodput min", law.Headers, "missed", "goodput min 0.0 < 25"},
 		{"random: goodput p5", law.Headers, "missed", "goodput p5 0.0 < 96"},
+		{"random: first minute p5", law.Headers, "missed", "first minute p5 0.0 < 80"},
+		{"random: first minute median", law.Headers, "missed", "first minute median 0.0 < 95"},
 		{"random: 429s median", law.Headers, "met", ""},
 	}, m.Table().Rows)
 	assert.Contains(t, g.Measured(report.TwelveBar).Rows[0][1], "!")
