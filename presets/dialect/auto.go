@@ -13,14 +13,14 @@ func (a *answer) speaker() *speaker {
 		return tables.speakers[place]
 	}
 	if a.doc.blank() {
-		return tables.byName[Generic]
+		return tables.generic
 	}
 	for _, s := range tables.speakers {
 		if s.shape != nil && s.shape(&a.doc) {
 			return s
 		}
 	}
-	return tables.byName[Generic]
+	return tables.generic
 }
 
 // blank reports whether a body has nothing by which any shape could know it.
