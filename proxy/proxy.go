@@ -75,7 +75,7 @@ type exchange struct {
 	to     route
 	target url.URL // where it is sent
 	client *client
-	ticket *line.Ticket
+	ticket line.Ticket
 
 	account account.ID // of the credential
 	hashed  bool       // it has been looked up
@@ -92,7 +92,7 @@ func (x *exchange) Value(key any) any {
 	case key == exchangeKey{}:
 		return x
 	case inflight.Private(key):
-		return inflight.Watcher(x.ticket)
+		return inflight.Watcher(&x.ticket)
 	case inflight.IsTrace(key) && x.early.to != nil:
 		return &x.early.hooks
 	}
@@ -166,7 +166,7 @@ func (x *exchange) serve(r *http.Request) *failure {
 		defer b.end()
 		w = b
 	}
-	x.ticket = p.lines.Ticket(caller)
+	p.lines.Issue(&x.ticket, caller)
 	if p.join(w, r, x, caller) {
 		return nil
 	}

@@ -34,6 +34,7 @@ type turn struct {
 	loose          bool          // it asks without an order
 	recalled       bool          // ask was ended because it was outranked
 	ask            *asking       // nil: it does not ask the guard
+	first          asking        // the first of ask: most turns ask once
 	err            error         // why the line has ended it
 	woken          chan struct{} // holds one; nil: it does not wait
 }
@@ -124,7 +125,10 @@ func (t *turn) begin(ctx context.Context) (ask *asking, err error) {
 		recall = n.choose()
 	}
 	if t.loose || n.asking == t {
-		t.ask = &asking{Context: ctx}
+		if t.ask = &t.first; t.ask.Context != nil { // the guard may still look at an earlier one
+			t.ask = new(asking)
+		}
+		t.ask.Context = ctx //nolint:fatcontext // each has its own
 		return t.ask, nil
 	}
 	if t.woken == nil {
