@@ -129,12 +129,12 @@ func (r *beginning) read() {
 	}
 }
 
-// room is where the next piece is read into.
+// room is where the next piece is read into. Only the goroutine of read changes the head.
 func (r *beginning) room() []byte {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if len(r.head) == cap(r.head) {
+		r.mu.Lock()
 		r.head = append(r.head, 0)[:len(r.head)]
+		r.mu.Unlock()
 	}
 	return r.head[len(r.head):min(cap(r.head), MaxAnswer)]
 }
