@@ -35,8 +35,8 @@ func whose(path string) Name {
 		return Anthropic
 	case strings.Contains(path, "/openai/deployments/"):
 		return Azure
-	case strings.Contains(path, ":generateContent"), strings.Contains(path, ":streamGenerateContent"),
-		strings.Contains(path, ":embedContent"), strings.Contains(path, ":batchEmbedContents"):
+	case strings.Contains(path, ":") && (strings.Contains(path, ":generateContent") || strings.Contains(path, ":streamGenerateContent") ||
+		strings.Contains(path, ":embedContent") || strings.Contains(path, ":batchEmbedContents")):
 		return Gemini
 	case strings.HasPrefix(path, "/model/") && (strings.Contains(path, "/converse") || strings.Contains(path, "/invoke")):
 		return Bedrock
