@@ -128,7 +128,7 @@ func (t *turn) begin(ctx context.Context) (ask *asking, err error) {
 		if t.ask = &t.first; t.ask.Context != nil { // the guard may still look at an earlier one
 			t.ask = new(asking)
 		}
-		t.ask.Context = ctx //nolint:fatcontext // each has its own
+		t.ask.Context = ctx
 		return t.ask, nil
 	}
 	if t.woken == nil {
