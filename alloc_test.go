@@ -28,9 +28,9 @@ func TestAllocations(t *testing.T) {
 		return testing.AllocsPerRun(200, func() { chat(ctx, t, rt) })
 	}
 	bare := run(t.Context(), chatBase())
-	assert.LessOrEqual(t, run(t.Context(), tr)-bare, 12.0)
-	assert.LessOrEqual(t, run(t.Context(), layered)-bare, 13.0)
-	assert.LessOrEqual(t, run(ctx, tr)-bare, 10.0)
+	assert.LessOrEqual(t, run(t.Context(), tr)-bare, 11.0)
+	assert.LessOrEqual(t, run(t.Context(), layered)-bare, 12.0)
+	assert.LessOrEqual(t, run(ctx, tr)-bare, 9.0)
 }
 
 // chat makes one small call.

@@ -56,7 +56,7 @@ func (x *exchange) answered(r *reply, a inflight.Attempt) {
 func (x *exchange) glance(resp *http.Response) *replay.Answer {
 	switch {
 	case resp.ContentLength == 0 || short(resp): // HTTP/2 has an empty body of its own
-		return x.t.keeper.Keep(resp.Body, resp.ContentLength, replay.MostReading, nil)
+		return x.t.keeper.Keep(x.unused(), resp.Body, resp.ContentLength, replay.MostReading, nil)
 	case resp.ContentLength < 0 && plain(resp.Header) && kindOf(resp.Header) == document:
 		return x.t.hold(resp.Body)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/headrace/headrace/internal/clock"
@@ -38,6 +39,7 @@ type bound struct {
 	mu    sync.Mutex // guards all below
 	alarm clock.Alarm
 	over  bool          // the header is there, or the attempt has failed
+	ended atomic.Bool   // cancel was called, or soon is; mu is not needed for it
 	late  *timeoutError // why it was ended; nil: it was not
 }
 
@@ -126,22 +128,29 @@ func (b *bound) arrived() error {
 	return b.late
 }
 
-// release ends the context of the attempt.
+// release stops the alarm and ends the context of the attempt.
 func (b *bound) release() {
 	_ = b.arrived()
-	b.cancel(nil)
+	b.end()
+}
+
+// end ends the context, the first time. The header has arrived.
+func (b *bound) end() {
+	if !b.ended.Swap(true) {
+		b.cancel(nil)
+	}
 }
 
 // Read implements io.Reader.
 func (b *bound) Read(p []byte) (n int, err error) {
 	if n, err = b.ReadCloser.Read(p); err != nil {
-		b.release()
+		b.end()
 	}
 	return n, err
 }
 
 // Close implements io.Closer.
 func (b *bound) Close() error {
-	defer b.release()
+	defer b.end()
 	return b.ReadCloser.Close()
 }

@@ -27,18 +27,21 @@ type exchange struct {
 	t       *transport
 	req     *http.Request
 	payload payload
-	bound   bound // of the first attempt
-	taken   bool  // the payload has the body
 	sent    replay.Upload
 	guard   *guard.Guard
 	dialect dialect.Dialect
 	call    guard.Call
+	model   *modelCall // nil: it is not traced
 
-	hooks  httptrace.ClientTrace // of the first attempt
-	hooked bool
+	// Of the first attempt.
+	bound bound
+	hooks httptrace.ClientTrace
+	kept  replay.Answer
 
-	model *modelCall // nil: it is not traced
-	open  bool       // the body will end the call
+	taken  bool // the payload has the body
+	hooked bool // hooks are in use
+	keeps  bool // kept is in use
+	open   bool // the body will end the call
 }
 
 // reply is the outcome of one attempt.

@@ -16,10 +16,20 @@ import (
 // may be a stream of its elements, as Gemini's is.
 func (t *transport) hold(body io.ReadCloser) *replay.Answer {
 	var w jsonwalk.Walker
-	return t.keeper.Keep(body, -1, replay.MostReading, func(p []byte) bool {
+	return t.keeper.Keep(nil, body, -1, replay.MostReading, func(p []byte) bool {
 		w.Feed(p)
 		return w.First() != 0 && w.First() != '{' || w.Ended() > 0 || w.Broken()
 	})
+}
+
+// unused returns the Answer of the first attempt, once: a later attempt may not touch what was
+// kept of an earlier one.
+func (x *exchange) unused() *replay.Answer {
+	if x.keeps {
+		return nil
+	}
+	x.keeps = true
+	return &x.kept
 }
 
 // release lets go of the connection of a response that is not wanted for now. It

@@ -22,14 +22,14 @@ func (k *attempt) setHeld() bool {
 	return true
 }
 
-// unhold ends Hold. The attempt is over, so it cannot begin again.
+// unhold ends Hold. The caller has closed the attempt, so it cannot begin again.
 func (k *attempt) unhold() {
+	if !k.held { // it does not change any more
+		return
+	}
 	k.mu.Lock()
-	held := k.held
 	k.held = false
 	k.mu.Unlock()
-	if held {
-		l := k.call.guard.learner
-		l.update(func(time.Time) { l.governor.held-- })
-	}
+	l := k.call.guard.learner
+	l.update(func(time.Time) { l.governor.held-- })
 }

@@ -27,7 +27,7 @@ type answer struct {
 	ended   bool       // the connection is not that of this request any more
 }
 
-func (a *answer) init(w http.ResponseWriter, r *http.Request) {
+func (a *answer) init(w http.ResponseWriter, r *http.Request, now time.Time) {
 	a.ResponseWriter, a.control, a.multi = w, *http.NewResponseController(w), r.ProtoMajor >= 2
 	a.bounded = a.multi || r.ContentLength == 0
 	limit := time.Duration(0)
@@ -39,7 +39,7 @@ func (a *answer) init(w http.ResponseWriter, r *http.Request) {
 	case a.renewed && a.multi:
 		a.clear()
 	case limit == writeTime:
-		a.set = time.Now() // by the server, for this request
+		a.set = now // by the server, for this request
 	}
 }
 

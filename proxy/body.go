@@ -195,19 +195,16 @@ func (t *timed) fill(p []byte, alarms *clock.Alarms) error {
 	f := &t.fast
 	f.given, f.alarms, f.alarm.To = bodyTime, alarms, t
 	alarms.Set(&f.alarm, f.given)
-	n, err := 0, error(nil)
+	n, err, late := 0, error(nil), false
 	for n < len(p) && err == nil {
 		var more int
 		more, err = t.body.Read(p[n:])
 		n += more
 		f.mu.Lock()
-		f.read = int64(n)
+		f.read, f.over = int64(n), n == len(p) || err != nil
+		late = f.late
 		f.mu.Unlock()
 	}
-	f.mu.Lock()
-	f.over = true
-	late := f.late
-	f.mu.Unlock()
 	alarms.Clear(&f.alarm)
 	if n == len(p) {
 		if late { // it would end what the server reads next

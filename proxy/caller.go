@@ -21,7 +21,7 @@ func (x *exchange) caller(r *http.Request) (c line.Caller, f *failure) {
 	}
 	if c.Client == "" {
 		x.account, x.hashed = account.OfTo(r, &x.target), true
-		c.Client = x.to.upstream.name + account.Number(x.to.upstream.host, x.account)
+		c.Client = x.to.upstream.client(x.account)
 	}
 	c.Weight = x.proxy.config.Weights[c.Client]
 	switch priority := r.Header["X-Headrace-Priority"]; {

@@ -119,11 +119,12 @@ func (x *exchange) header(h http.Header, out *http.Request, resp *http.Response)
 			resp.Header.Del(textproto.TrimString(name))
 		}
 	}
-	dropEchoes(resp.Header, out)
+	var few [2]string
+	own := appendSecrets(few[:0], out)
 	empty := len(h) == 0 // as almost always
 	for name, values := range resp.Header {
 		switch {
-		case !returned(name):
+		case !returned(name), repeat(values, own):
 		case empty, h[name] == nil:
 			h[name] = values
 		default: // such as Vary

@@ -6,6 +6,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"sync"
+	"time"
 
 	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/internal/account"
@@ -75,7 +76,7 @@ type exchange struct {
 	to     route
 	target url.URL // where it is sent
 	client *client
-	ticket *line.Ticket
+	ticket line.Ticket
 
 	account account.ID // of the credential
 	hashed  bool       // it has been looked up
@@ -92,7 +93,7 @@ func (x *exchange) Value(key any) any {
 	case key == exchangeKey{}:
 		return x
 	case inflight.Private(key):
-		return inflight.Watcher(x.ticket)
+		return inflight.Watcher(&x.ticket)
 	case inflight.IsTrace(key) && x.early.to != nil:
 		return &x.early.hooks
 	}
@@ -111,8 +112,8 @@ func exchangeOf(ctx context.Context) *exchange {
 // http.StripPrefix has no effect on it.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{proxy: p}
-	out := &x.out
-	out.init(w, r)
+	out, now := &x.out, time.Now()
+	out.init(w, r, now)
 	defer out.end()
 	f := p.routeOf(r, &x.to)
 	if f == nil {
@@ -130,7 +131,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f = p.known(&x.to)
 	}
 	if f == nil {
-		f = x.serve(r)
+		f = x.serve(r, now)
 	}
 	if f != nil {
 		p.tally.failed(f.code)
@@ -141,7 +142,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // serve passes a request on that may be sent. The failure is one of before that.
-func (x *exchange) serve(r *http.Request) *failure {
+func (x *exchange) serve(r *http.Request, now time.Time) *failure {
 	p := x.proxy
 	f := p.work.enter()
 	if f != nil {
@@ -153,7 +154,7 @@ func (x *exchange) serve(r *http.Request) *failure {
 	if f != nil {
 		return f
 	}
-	x.client = p.tally.begin(caller.Client)
+	x.client = p.tally.begin(caller.Client, now)
 	defer p.tally.end(x.client)
 	streams := p.config.Heartbeat > 0 && mayStream(r)
 	if f = x.keep(&x.out, r); f != nil {
@@ -166,7 +167,7 @@ func (x *exchange) serve(r *http.Request) *failure {
 		defer b.end()
 		w = b
 	}
-	x.ticket = p.lines.Ticket(caller)
+	p.lines.Issue(&x.ticket, caller)
 	if p.join(w, r, x, caller) {
 		return nil
 	}

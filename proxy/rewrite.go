@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/headrace/headrace/internal/account"
@@ -62,16 +61,35 @@ func dropEchoes(h http.Header, of *http.Request) {
 	if len(h) == 0 {
 		return
 	}
-	for secret := range account.Secrets(of) {
-		if len(secret) < shortestSecret {
-			continue
+	var few [2]string
+	own := appendSecrets(few[:0], of)
+	for name, values := range h {
+		if repeat(values, own) {
+			delete(h, name)
 		}
-		for name, values := range h {
-			if slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, secret) }) {
-				delete(h, name)
+	}
+}
+
+// appendSecrets appends the credentials of a request that are long enough to be found.
+func appendSecrets(to []string, of *http.Request) []string {
+	for secret := range account.Secrets(of) {
+		if len(secret) >= shortestSecret {
+			to = append(to, secret)
+		}
+	}
+	return to
+}
+
+// repeat reports whether one of the values of a header repeats a secret.
+func repeat(values, secrets []string) bool {
+	for _, v := range values {
+		for _, secret := range secrets {
+			if strings.Contains(v, secret) {
+				return true
 			}
 		}
 	}
+	return false
 }
 
 // notReturned reports whether a header would give a client a credential, a

@@ -72,8 +72,7 @@ func (t *tally) init(weights map[string]float64) {
 }
 
 // begin counts a request of a client until end is called.
-func (t *tally) begin(name string) *client {
-	now := time.Now()
+func (t *tally) begin(name string, now time.Time) *client {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c := t.clientLocked(name)

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/headrace/headrace/internal/account"
 	"github.com/headrace/headrace/internal/invalid"
@@ -77,6 +78,23 @@ type upstream struct {
 	dialect dialect.Name
 	preset  presets.ID
 	sender  http.RoundTripper // by which its requests pass the limiters
+	latest  atomic.Pointer[credential]
+}
+
+// credential is one that clients are named by.
+type credential struct {
+	account account.ID
+	client  string
+}
+
+// client is the name of the client that sends a credential.
+func (u *upstream) client(of account.ID) string {
+	if c := u.latest.Load(); c != nil && c.account == of { // as almost always: most proxies have one for each upstream
+		return c.client
+	}
+	c := &credential{of, u.name + account.Number(u.host, of)}
+	u.latest.Store(c)
+	return c.client
 }
 
 // validName is that of an upstream or a client.

@@ -20,5 +20,5 @@ func Keep(k *replay.Keeper, a Attempt, resp *http.Response, v adaptive.Verdict) 
 		return k.KeepFor(resp.Body, resp.ContentLength, replay.MostReading), true
 	case adaptive.Unclassified, adaptive.OK, adaptive.Transient, adaptive.Unsent:
 	}
-	return k.Keep(resp.Body, resp.ContentLength, replay.MostReading, nil), false
+	return k.Keep(nil, resp.Body, resp.ContentLength, replay.MostReading, nil), false
 }

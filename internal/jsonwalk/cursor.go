@@ -88,7 +88,7 @@ func (c *Cursor) Text() []byte {
 			break
 		}
 		c.i += n + 1
-		if !escaped(c.b[from : c.i-1]) {
+		if c.b[c.i-2] != '\\' || !escaped(c.b[from:c.i-1]) {
 			return c.b[from : c.i-1]
 		}
 	}

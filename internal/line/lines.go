@@ -107,14 +107,15 @@ var _ inflight.Line = (*Ticket)(nil)
 // the line of that guard; calls inside of these do not. Another watcher of ctx,
 // such as that of a node, is replaced.
 func (l *Lines) With(ctx context.Context, c Caller) (context.Context, *Ticket) {
-	t := l.Ticket(c)
+	t := new(Ticket)
+	l.Issue(t, c)
 	return inflight.Watch(ctx, t), t
 }
 
-// Ticket returns what With watches a context with.
-func (l *Lines) Ticket(c Caller) *Ticket {
+// Issue makes the zero Ticket t what With watches a context with.
+func (l *Lines) Issue(t *Ticket, c Caller) {
 	c.Priority = min(c.Priority, Batch)
-	return &Ticket{lines: l, caller: c}
+	t.lines, t.caller = l, c
 }
 
 // Waited returns how long the request has waited in lines and for limits, over all

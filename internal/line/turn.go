@@ -3,7 +3,7 @@ package line
 import (
 	"context"
 	"errors"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/headrace/headrace/internal/intake"
@@ -34,6 +34,7 @@ type turn struct {
 	loose          bool          // it asks without an order
 	recalled       bool          // ask was ended because it was outranked
 	ask            *asking       // nil: it does not ask the guard
+	first          asking        // the first of ask: most turns ask once
 	err            error         // why the line has ended it
 	woken          chan struct{} // holds one; nil: it does not wait
 }
@@ -124,7 +125,10 @@ func (t *turn) begin(ctx context.Context) (ask *asking, err error) {
 		recall = n.choose()
 	}
 	if t.loose || n.asking == t {
-		t.ask = &asking{Context: ctx}
+		if t.ask = &t.first; t.ask.Context != nil { // the guard may still look at an earlier one
+			t.ask = new(asking)
+		}
+		t.ask.Context = ctx
 		return t.ask, nil
 	}
 	if t.woken == nil {
@@ -355,47 +359,48 @@ func (l *Lines) expire() {
 type asking struct {
 	context.Context //nolint:containedctx // it is a context
 
-	mu     sync.Mutex      // guards what follows
-	inner  context.Context //nolint:containedctx // nil: it was not needed
+	ending atomic.Pointer[ending] // nil: it was not needed
+}
+
+// ending is a context with what ends it.
+type ending struct {
+	context.Context //nolint:containedctx // it is a context
+
 	cancel context.CancelCauseFunc
 }
 
 // end ends it; a nil error says that it is not needed any more.
 func (a *asking) end(err error) {
-	a.mu.Lock()
-	if a.inner == nil && err != nil {
-		a.makeLocked()
-	}
-	cancel := a.cancel
-	a.mu.Unlock()
-	if cancel != nil {
-		cancel(err)
+	if err != nil {
+		a.made().cancel(err)
+	} else if made := a.ending.Load(); made != nil {
+		made.cancel(nil)
 	}
 }
 
-func (a *asking) makeLocked() {
-	a.inner, a.cancel = context.WithCancelCause(a.Context)
+// made is what ends it, from now on.
+func (a *asking) made() *ending {
+	for {
+		if made := a.ending.Load(); made != nil {
+			return made
+		}
+		ctx, cancel := context.WithCancelCause(a.Context)
+		if !a.ending.CompareAndSwap(nil, &ending{ctx, cancel}) {
+			cancel(nil) // another one was made meanwhile
+		}
+	}
 }
 
 // current is the context as it is now.
 func (a *asking) current() context.Context {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.inner != nil {
-		return a.inner
+	if made := a.ending.Load(); made != nil {
+		return made
 	}
 	return a.Context
 }
 
 // Done implements context.Context.
-func (a *asking) Done() <-chan struct{} {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.inner == nil {
-		a.makeLocked()
-	}
-	return a.inner.Done()
-}
+func (a *asking) Done() <-chan struct{} { return a.made().Done() }
 
 // Err implements context.Context.
 func (a *asking) Err() error { return a.current().Err() }

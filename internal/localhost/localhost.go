@@ -88,7 +88,7 @@ func Check(r *http.Request, hosts []string) error {
 
 func allowed(host string, hosts []string) bool {
 	name, port := split(host)
-	if strings.Trim(port, "0123456789") != "" {
+	if strings.ContainsFunc(port, func(c rune) bool { return c < '0' || c > '9' }) {
 		return false
 	}
 	if name == "localhost" || isIP(name) {

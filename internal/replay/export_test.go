@@ -7,11 +7,11 @@ import (
 
 // Keep and KeepUntil are for bodies that come at once.
 func Keep(body io.ReadCloser, length int64) *Answer {
-	return new(Keeper).Keep(body, length, time.Hour, nil)
+	return new(Keeper).Keep(nil, body, length, time.Hour, nil)
 }
 
 func KeepUntil(body io.ReadCloser, done func(fresh []byte) bool) *Answer {
-	return new(Keeper).Keep(body, -1, time.Hour, done)
+	return new(Keeper).Keep(nil, body, -1, time.Hour, done)
 }
 
 func KeepFor(body io.ReadCloser, length int64, d time.Duration) *Answer {
@@ -19,5 +19,5 @@ func KeepFor(body io.ReadCloser, length int64, d time.Duration) *Answer {
 }
 
 func KeepWithin(body io.ReadCloser, length int64, d time.Duration) *Answer {
-	return new(Keeper).Keep(body, length, d, nil)
+	return new(Keeper).Keep(nil, body, length, d, nil)
 }

@@ -29,8 +29,11 @@ type Keeper struct {
 // declared length; negative means unknown. Keep stops early after d, or when done
 // returns true, which receives each piece and may be nil. The Head is then what
 // has arrived, and the Answer reads on from there. A panic of body is the error of
-// the Answer.
-func (k *Keeper) Keep(body io.ReadCloser, length int64, d time.Duration, done func(fresh []byte) bool) *Answer {
+// the Answer, which is into, unless that is nil.
+func (k *Keeper) Keep(into *Answer, body io.ReadCloser, length int64, d time.Duration, done func(fresh []byte) bool) *Answer {
+	if into == nil {
+		into = new(Answer)
+	}
 	r, ok := k.idle.Get().(*beginning)
 	if !ok {
 		r = &beginning{events: make(chan beginningEvent, 2)}
@@ -45,29 +48,30 @@ func (k *Keeper) Keep(body io.ReadCloser, length int64, d time.Duration, done fu
 	k.alarms.Set(r.alarm, d)
 	go r.run()
 	if <-r.events == late {
-		return &Answer{head: r.leave(), rest: r}
+		*into = Answer{head: r.leave(), rest: r}
+		return into
 	}
 	if !k.alarms.Clear(r.alarm) {
 		<-r.events // it is about to be late
 	}
-	a := &Answer{head: r.head}
+	*into = Answer{head: r.head}
 	if r.err == nil {
-		a.rest = body
+		into.rest = body
 	} else {
 		_ = body.Close()     // it has ended
 		if r.err != io.EOF { //nolint:errorlint // readers return it as it is
-			a.err = r.err
+			into.err = r.err
 		}
 	}
 	*r = beginning{events: r.events, alarm: r.alarm, run: r.run}
 	k.idle.Put(r)
-	return a
+	return into
 }
 
 // KeepFor is Keep for a body that may not arrive: after d it is closed, and the
 // Answer is what was read by then, with io.ErrUnexpectedEOF at its end.
 func (k *Keeper) KeepFor(body io.ReadCloser, length int64, d time.Duration) *Answer {
-	a := k.Keep(body, length, d, nil)
+	a := k.Keep(nil, body, length, d, nil)
 	r, slow := a.rest.(*beginning)
 	if !slow {
 		return a
@@ -125,12 +129,12 @@ func (r *beginning) read() {
 	}
 }
 
-// room is where the next piece is read into.
+// room is where the next piece is read into. Only the goroutine of read changes the head.
 func (r *beginning) room() []byte {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if len(r.head) == cap(r.head) {
+		r.mu.Lock()
 		r.head = append(r.head, 0)[:len(r.head)]
+		r.mu.Unlock()
 	}
 	return r.head[len(r.head):min(cap(r.head), MaxAnswer)]
 }

@@ -112,7 +112,7 @@ func obey(again bool, v adaptive.Verdict) (_ adaptive.Verdict, final bool) {
 // measure reads the gauges of s. Where they say nothing it reads the plain
 // ones: a gateway may have put its own into the answer.
 func (a *answer) measure(s *speaker) {
-	if !a.readGauges(s.gauges) {
+	if tables.levels.any(a.header) && !a.readGauges(s.gauges) {
 		a.reading.readRateLimit(a.header)
 		a.readGauges(tables.gauges)
 	}

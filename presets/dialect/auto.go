@@ -13,14 +13,14 @@ func (a *answer) speaker() *speaker {
 		return tables.speakers[place]
 	}
 	if a.doc.blank() {
-		return tables.byName[Generic]
+		return tables.generic
 	}
 	for _, s := range tables.speakers {
 		if s.shape != nil && s.shape(&a.doc) {
 			return s
 		}
 	}
-	return tables.byName[Generic]
+	return tables.generic
 }
 
 // blank reports whether a body has nothing by which any shape could know it.
@@ -35,8 +35,8 @@ func whose(path string) Name {
 		return Anthropic
 	case strings.Contains(path, "/openai/deployments/"):
 		return Azure
-	case strings.Contains(path, ":generateContent"), strings.Contains(path, ":streamGenerateContent"),
-		strings.Contains(path, ":embedContent"), strings.Contains(path, ":batchEmbedContents"):
+	case strings.Contains(path, ":") && (strings.Contains(path, ":generateContent") || strings.Contains(path, ":streamGenerateContent") ||
+		strings.Contains(path, ":embedContent") || strings.Contains(path, ":batchEmbedContents")):
 		return Gemini
 	case strings.HasPrefix(path, "/model/") && (strings.Contains(path, "/converse") || strings.Contains(path, "/invoke")):
 		return Bedrock

@@ -81,14 +81,11 @@ func (n Name) Read(now time.Time, status int, h http.Header, body []byte) (f ada
 	}
 	a.now, a.status, a.header = now, status, h
 	a.read(body)
-	s := tables.byName[n]
-	switch {
-	case n == Auto:
-		s = a.speaker()
-	case s == nil:
-		s = tables.byName[Generic]
+	if n == Auto {
+		a.judge(a.speaker(), &f)
+	} else {
+		a.judge(n.speaker(), &f)
 	}
-	a.judge(s, &f)
 	*a = answer{} // nothing is kept of it
 	answers.Put(a)
 	return f
@@ -117,5 +114,5 @@ func (n Name) speaker() *speaker {
 	if s := tables.byName[n]; s != nil {
 		return s
 	}
-	return tables.byName[Generic]
+	return tables.generic
 }

@@ -88,6 +88,9 @@ func tells(data []byte) bool {
 // pastComments skips blank lines and lines that begin with a colon: a provider
 // that lets us wait in line keeps the connection alive with them.
 func pastComments(b []byte) []byte {
+	if len(b) > 0 && b[0] == '{' { // as almost always
+		return b
+	}
 	b = bytes.TrimLeft(b, " \t\r\n\ufeff")
 	for len(b) > 0 && b[0] == ':' {
 		_, b, _ = bytes.Cut(b, []byte("\n"))

@@ -31,7 +31,10 @@ func newRequest(r *http.Request, body []byte) (e request) {
 		e.writes = r.Method != "" && r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodOptions
 		e.images = r.URL != nil && strings.Contains(r.URL.Path, "/images/")
 	}
-	s := scanner{jsonwalk.At(bytes.TrimLeft(body, "\ufeff"))}
+	if len(body) > 0 && body[0] != '{' {
+		body = bytes.TrimLeft(body, "\ufeff")
+	}
+	s := scanner{jsonwalk.At(body)}
 	if s.Peek() == '{' {
 		e.members(&s, 0)
 	}

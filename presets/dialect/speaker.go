@@ -1,6 +1,10 @@
 package dialect
 
-import "github.com/headrace/headrace/throttle"
+import (
+	"cmp"
+
+	"github.com/headrace/headrace/throttle"
+)
 
 // speaker is what is known of one dialect. It is data: the readers are the
 // same for all.
@@ -36,10 +40,12 @@ var tables = newTables() //nolint:gochecknoglobals // tables
 type allTables struct {
 	speakers []*speaker
 	byName   map[Name]*speaker
+	generic  *speaker
 	marks    marks
 	hosts    hosts
 	common   []rule
 	gauges   []gauge
+	levels   fields // without one, no gauge says anything
 }
 
 func newTables() *allTables {
@@ -58,9 +64,20 @@ func newTables() *allTables {
 			t.hosts.add(s)
 			t.speakers = append(t.speakers, s)
 			t.byName[s.name] = s
+			t.notice(s.gauges)
 		}
 	}
+	t.generic = t.byName[Generic]
+	t.notice(t.gauges)
+	t.levels.add("Ratelimit")
 	return t
+}
+
+// notice adds the fields without which gauges say nothing.
+func (t *allTables) notice(gauges []gauge) {
+	for i := range gauges {
+		t.levels.add(cmp.Or(gauges[i].share, gauges[i].remaining))
+	}
 }
 
 func tokensUsed(a *answer) throttle.Cost { return a.doc.usage.tokens() }

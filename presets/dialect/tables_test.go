@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"pgregory.net/rapid"
@@ -76,6 +77,27 @@ func TestMarksAreThoseOfTheFirstInTheTables(t *testing.T) {
 			t.Fatalf("%v: %d, %v; want %d", h, place, ok, want)
 		}
 	})
+}
+
+// Without a field that levels knows, no gauge is read: a gauge that says something has one.
+func TestEveryGaugeHasAFieldThatIsLookedFor(t *testing.T) {
+	assert.False(t, tables.levels.any(http.Header{"Content-Type": nil, "Date": nil, "Content-Length": nil, "Server": nil}))
+	assert.True(t, tables.levels.any(http.Header{"Ratelimit": nil}))
+	all := slices.Clone(tables.gauges)
+	for _, s := range tables.speakers {
+		all = append(all, s.gauges...)
+	}
+	for _, g := range all {
+		for _, field := range []string{g.limit, g.remaining, g.reset, g.share} {
+			h := http.Header{field: {"1/2"}}
+			if field == g.remaining {
+				h[field] = []string{"1"}
+			}
+			if _, ok := g.read(h, time.Now()); ok {
+				assert.True(t, tables.levels.any(h), "%s", field)
+			}
+		}
+	}
 }
 
 func TestHostsAreThoseOfTheTables(t *testing.T) {
