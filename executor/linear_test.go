@@ -128,8 +128,8 @@ func (r *request) number() (n int) {
 
 // poll is what a worker does to the queue.
 func (x *Executor) poll() *record {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.lock()
+	defer x.unlock()
 	t := x.queue.head()
 	if t != nil {
 		x.outLocked(t)

@@ -29,6 +29,18 @@ func (l *list) push(t *record) {
 	l.len++
 }
 
+// append moves all tasks of m to the end of l.
+func (l *list) append(m *list) {
+	if l.tail == nil {
+		*l = *m
+	} else {
+		l.tail.next, m.head.prev = m.head, l.tail
+		l.tail = m.tail
+		l.len += m.len
+	}
+	*m = list{}
+}
+
 func (l *list) remove(t *record) {
 	if t.prev == nil {
 		l.head = t.next
@@ -74,16 +86,29 @@ func (q *queue) find(priority int32) (i int, found bool) {
 }
 
 func (q *queue) push(t *record) {
-	i, found := q.find(t.priority)
+	q.of(t.priority).push(t)
+	q.len++
+}
+
+// append moves all tasks of l, which have the priority 0, to the end of those that have it.
+func (q *queue) append(l *list) {
+	if l.len > 0 {
+		q.len += l.len
+		q.of(0).append(l)
+	}
+}
+
+// of returns the tasks of a priority.
+func (q *queue) of(priority int32) *list {
+	i, found := q.find(priority)
 	switch {
 	case found:
-	case len(q.levels) == 1 && q.len == 0:
-		i, q.levels[0].priority = 0, t.priority
+	case len(q.levels) == 1 && q.levels[0].tasks.len == 0:
+		i, q.levels[0].priority = 0, priority
 	default:
-		q.levels = slices.Insert(q.levels, i, &level{priority: t.priority})
+		q.levels = slices.Insert(q.levels, i, &level{priority: priority})
 	}
-	q.levels[i].tasks.push(t)
-	q.len++
+	return &q.levels[i].tasks
 }
 
 // head returns the next task, or nil if there is none.
