@@ -74,7 +74,7 @@ func (x *Executor) mergeLocked() {
 
 func (x *Executor) partLocked() {
 	x.wakeLocked()
-	x.arrivals.places = 0
+	x.smooth, x.arrivals.places = x.smoothLocked(), 0
 	if x.quietLocked() {
 		x.arrivals.places = x.config.Queue - x.queue.len
 	}
@@ -86,7 +86,29 @@ func (x *Executor) quietLocked() bool {
 	return x.phase == running && !x.dozing && !direct && (x.queue.len > 0 || !x.readyLocked())
 }
 
-// atHandLocked reports whether a worker may take the head of the queue without looking at what has arrived.
-func (x *Executor) atHandLocked() bool {
-	return x.mayLocked() && x.queue.len > 1 && x.queue.levels[0].priority >= 0 && x.room.len == 0 && !direct
+// smoothLocked reports whether a worker that has ended a task may go on with the next one in the same slot, if the guard is
+// free.
+func (x *Executor) smoothLocked() bool {
+	s := &x.slots
+	return x.turn == nil && !x.paused && x.room.len == 0 && x.settled == nil && !direct &&
+		s.used <= s.most && s.waiting+s.strange+s.resting+len(s.returning) == 0
+}
+
+// atHandLocked returns the head of the queue if no task that has arrived goes before it, and it is not the last one there.
+func (x *Executor) atHandLocked() *record {
+	if x.queue.len < 2 || x.queue.levels[0].priority < 0 {
+		return nil
+	}
+	return x.queue.levels[0].tasks.head
+}
+
+// swapLocked has w go on with t, the head of the queue.
+func (x *Executor) swapLocked(w *worker, t *record) {
+	x.pace.note(w.took)
+	w.task.where = nowhere
+	if x.cursor == t {
+		x.cursor = nil
+	}
+	x.queue.remove(t)
+	t.where, t.by, w.task = taken, w, t
 }

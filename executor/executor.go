@@ -50,6 +50,7 @@ type Executor struct {
 	cursor  *record // where the next look through the queue begins
 	phase   phase
 	paused  bool
+	smooth  bool // nothing is in the way of a worker that goes on with the next task
 	slots   slots
 	pace    pace
 	idle    int     // workers that wait on work, or are on their way from there

@@ -81,11 +81,9 @@ func (x *Executor) fireLocked(w *worker) {
 func (x *Executor) next(w *worker) *record {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if !w.lost {
-		x.dismissLocked(w)
-		if x.atHandLocked() {
-			t := x.beginLocked(w)
-			x.wakeLocked()
+	if x.smooth && w.task != nil && !w.lost && inflight.Free(x.guard) {
+		if t := x.atHandLocked(); t != nil {
+			x.swapLocked(w, t)
 			return t
 		}
 	}
@@ -95,6 +93,7 @@ func (x *Executor) next(w *worker) *record {
 		x.goneLocked()
 		return nil
 	}
+	x.dismissLocked(w)
 	for !x.mayLocked() {
 		if x.phase == closing || x.phase == draining && x.queue.len == 0 {
 			delete(x.workers, w)
@@ -114,11 +113,6 @@ func (x *Executor) next(w *worker) *record {
 		x.idle--
 		x.waking = false
 	}
-	return x.beginLocked(w)
-}
-
-// beginLocked takes the next task, for w.
-func (x *Executor) beginLocked(w *worker) *record {
 	t := x.queue.head()
 	x.outLocked(t)
 	x.busy++
