@@ -1,6 +1,9 @@
 package executor
 
-import "sync"
+import (
+	"runtime"
+	"sync"
+)
 
 // The fast path of Submit. A task of priority 0 that finds room goes into a list with a lock of its own, which workers
 // take only when they need it: neither side waits for the other at every task.
@@ -81,9 +84,34 @@ func (x *Executor) partLocked() {
 	x.arrivals.mu.Unlock()
 }
 
+// lingerLocked has a worker look for arrivals for a while before it sleeps, because waking it takes as long as many short calls.
+func (x *Executor) lingerLocked() {
+	x.lingers = true
+	x.partLocked()
+	x.mu.Unlock()
+	for range lingerings {
+		runtime.Gosched()
+		if x.arrivals.any() {
+			break
+		}
+	}
+	x.mu.Lock()
+	x.mergeLocked()
+	x.lingers = false
+}
+
+// any reports whether tasks have arrived.
+func (a *arrivals) any() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.tasks.len > 0
+}
+
+const lingerings = 16
+
 // quietLocked reports whether nothing has to be done when a task arrives.
 func (x *Executor) quietLocked() bool {
-	return x.phase == running && !x.dozing && !direct && (x.queue.len > 0 || !x.readyLocked())
+	return x.phase == running && !x.dozing && !direct && (x.queue.len > 0 || x.lingers || !x.readyLocked())
 }
 
 // smoothLocked reports whether a worker that has ended a task may go on with the next one in the same slot, if the guard is

@@ -55,6 +55,7 @@ type Executor struct {
 	pace    pace
 	idle    int     // workers that wait on work, or are on their way from there
 	waking  bool    // one is on its way
+	lingers bool    // one looks for arrivals before it sleeps
 	turn    *worker // its task has no place in the queues of its guards yet, and no other task is taken until it has; nil: there is none
 	workers map[*worker]struct{}
 	left    int           // goroutines that were left behind

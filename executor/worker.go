@@ -94,7 +94,7 @@ func (x *Executor) next(w *worker) *record {
 		return nil
 	}
 	x.dismissLocked(w)
-	for !x.mayLocked() {
+	for lingered := false; !x.mayLocked(); {
 		if x.phase == closing || x.phase == draining && x.queue.len == 0 {
 			delete(x.workers, w)
 			x.work.Broadcast() // another may have waited for what w had
@@ -106,6 +106,11 @@ func (x *Executor) next(w *worker) *record {
 			return nil
 		}
 		w.now = 0
+		if !lingered && !x.lingers {
+			lingered = true
+			x.lingerLocked()
+			continue
+		}
 		x.idle++
 		x.partLocked()
 		x.work.Wait()
