@@ -41,16 +41,19 @@ func (l *list) append(m *list) {
 	*m = list{}
 }
 
+// remove takes t out. It does not write to the task behind the head, which another processor may have in its cache: the head
+// may have a prev that was removed.
 func (l *list) remove(t *record) {
-	if t.prev == nil {
-		l.head = t.next
-	} else {
-		t.prev.next = t.next
-	}
-	if t.next == nil {
+	switch {
+	case t == l.head:
+		if l.head = t.next; l.head == nil {
+			l.tail = nil
+		}
+	case t == l.tail:
 		l.tail = t.prev
-	} else {
-		t.next.prev = t.prev
+		l.tail.next = nil
+	default:
+		t.prev.next, t.next.prev = t.next, t.prev
 	}
 	t.prev, t.next = nil, nil
 	l.len--
