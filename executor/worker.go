@@ -81,11 +81,8 @@ func (x *Executor) fireLocked(w *worker) {
 func (x *Executor) next(w *worker) *record {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.smooth && w.task != nil && !w.lost && inflight.Free(x.guard) {
-		if t := x.atHandLocked(); t != nil {
-			x.swapLocked(w, t)
-			return t
-		}
+	if t := x.nextAtHandLocked(w); t != nil {
+		return t
 	}
 	x.mergeLocked()
 	defer x.partLocked()
