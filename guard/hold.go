@@ -15,20 +15,12 @@ func (k *attempt) Hold() {
 func (k *attempt) setHeld() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.held || k.over {
-		return false
-	}
-	k.held = true
-	return true
+	return !k.over && !k.held.Swap(true)
 }
 
 // unhold ends Hold. The attempt is over, so it cannot begin again.
 func (k *attempt) unhold() {
-	k.mu.Lock()
-	held := k.held
-	k.held = false
-	k.mu.Unlock()
-	if held {
+	if k.held.Load() && k.held.Swap(false) {
 		l := k.call.guard.learner
 		l.update(func(time.Time) { l.governor.held-- })
 	}
