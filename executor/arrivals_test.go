@@ -122,6 +122,25 @@ func TestNoArrivalIsForgotten(t *testing.T) {
 	assert.EqualValues(t, submitters*each, x.Stats().Tasks[Completed])
 }
 
+// A task whose context ended in the queue makes no attempt.
+func TestATaskThatIsTooLateIsNotCalled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := start(t, Config{Concurrency: 1})
+		g := make(gate)
+		must(t, x, g.call)
+		ctx, cancel := context.WithCancel(t.Context())
+		late, err := Submit(ctx, x, value(1))
+		require.NoError(t, err)
+		cancel()
+		close(g)
+		_, err = late.Wait(t.Context())
+		require.ErrorIs(t, err, context.Canceled)
+		assert.Zero(t, late.Info().Attempts)
+		assert.NotContains(t, late.Info().Times, Calling)
+		assert.Zero(t, x.Guard().Stats().Admitted-1)
+	})
+}
+
 // Short tasks take the fast path, and those for which something has to be done do not.
 func TestWhichTasksArrive(t *testing.T) {
 	if direct {

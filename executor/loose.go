@@ -14,14 +14,14 @@ var _ inflight.Own = (*scope)(nil)
 func (s *scope) Begin(free bool) error {
 	t := s.task()
 	t.loose = free
-	t.begin(t.x.present(t.by), free && !t.observed) // observers see the task before its call
+	t.begin(t.x.present(t.by), free && !t.observed && s.Err() == nil) // observers see the task before its call
 	switch {
 	case !t.inTurn:
 		t.x.tellTask(t, event.TaskStarted, nil)
 	case free:
 		t.x.pass(t)
 	}
-	if s.Err() != nil {
+	if t.life.attempts == 0 && s.Err() != nil {
 		return context.Cause(s)
 	}
 	return nil
