@@ -44,12 +44,12 @@ func (l *list) append(m *list) {
 // remove takes t out. It does not write to the task behind the head, which another processor may have in its cache: the head
 // may have a prev that was removed.
 func (l *list) remove(t *record) {
-	switch {
-	case t == l.head:
+	switch t {
+	case l.head:
 		if l.head = t.next; l.head == nil {
 			l.tail = nil
 		}
-	case t == l.tail:
+	case l.tail:
 		l.tail = t.prev
 		l.tail.next = nil
 	default:

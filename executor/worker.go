@@ -35,6 +35,8 @@ func (x *Executor) spareLocked() int {
 }
 
 // hireLocked starts a worker, if there are less than wanted.
+//
+//nolint:contextcheck,nolintlint // contextcheck reads it here: a worker has no context, and each task has that of its submitter
 func (x *Executor) hireLocked() {
 	if x.spareLocked() < 0 {
 		w := new(worker)
