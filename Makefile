@@ -65,7 +65,7 @@ test: ## Vet and test every module, shuffled, runnable examples included: some m
 test-race: ## Test every module again with the race detector (which needs a C compiler), and those that have sizes with larger ones
 	$(STAGE) -again race $(GO_TEST) -race $(TESTFLAGS) work
 	$(STAGE) calls $(GO_TEST) ./throttle -run '^TestNoWindowIsEverExceeded$$' -calls 1000000
-	$(STAGE) -again locked $(GO_TEST) ./throttle -fast=none
+	$(STAGE) -again locked $(GO_TEST) ./throttle ./executor -fast=none
 	$(STAGE) items $(GO_TEST) ./store/sqlitestore -run '^TestManyProcessesShareAFile$$' -items 350
 	$(STAGE) quota $(GO_TEST) ./store/sqlitestore -run '^TestEightProcessesShareLimits$$' -calls 4000
 

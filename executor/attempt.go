@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
-	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/inflight"
@@ -16,51 +15,52 @@ import (
 
 // perform works on t until it has ended. w is nil if the slot is lent.
 func (x *Executor) perform(t *record, w *worker) {
-	var now time.Duration
+	var begun time.Duration
 	if w != nil {
-		now = w.now
+		begun = x.present(w)
 	}
-	if now == 0 {
-		now = x.clock.Elapsed()
-	}
-	begun := now
 	var err error
-	ctx, undo := t.begin(now)
+	undo := t.bind()
 	defer func() {
 		t.scope().close()
-		if !hung(err) { // else the call still uses it
+		if err == nil || !hung(err) { // else the call still uses it
 			t.job.release()
 		}
 		if undo != nil {
 			undo()
 		}
 	}()
-	if !t.inTurn {
-		x.tellTask(t, event.TaskStarted, nil)
-	}
-	err = x.guarded(ctx, t)
+	err = x.guarded(t)
 	if t.inTurn {
 		x.pass(t)
 	}
-	now = x.clock.Elapsed()
-	x.concludeAt(t, outcome(ctx, err), err, now)
+	now := x.clock.Elapsed()
+	x.concludeAt(t, outcome(t.scope(), err), err, now)
 	if w != nil {
 		w.now, w.took = now, now-begun
 	}
 }
 
+// present is the time at which w begins a task; w is nil if the slot is lent.
+func (x *Executor) present(w *worker) time.Duration {
+	if w == nil {
+		return x.clock.Elapsed()
+	}
+	if w.now == 0 {
+		w.now = x.clock.Elapsed()
+	}
+	return w.now
+}
+
 // hung reports whether err is that of a call that was left behind.
 func hung(err error) (yes bool) {
 	defer func() { _ = recover() }() // the methods of err are user code
-	return err != nil && errors.As(err, new(*fault.HungError))
+	return errors.As(err, new(*fault.HungError))
 }
 
 // guarded runs the call of t under its guards.
-func (x *Executor) guarded(ctx context.Context, t *record) (err error) {
+func (x *Executor) guarded(t *record) (err error) {
 	defer panics.Catch(&err) // of the functions of a Policy
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
 	return inflight.Do(t.guard(), t.scope(), t.reserves())
 }
 
@@ -84,7 +84,9 @@ func (x *Executor) repeats() bool {
 
 // call makes one attempt.
 func (t *record) call(ctx context.Context) error {
-	t.calls(ctx)
+	if _, own := ctx.(*scope); !own || t.life.attempts == 0 { // else it began with the task
+		t.calls(ctx)
+	}
 	err := t.job.call(ctx)
 	if err != nil {
 		if answer, ok := adaptive.AnswerIn(err); ok {

@@ -37,20 +37,25 @@ type Executor struct {
 	resizing sync.Mutex  // held while Concurrency changes; taken before mu
 	confined atomic.Bool // the guard bounds the calls as well; changes under resizing
 
-	mu      sync.Mutex // guards everything below, and the place of each task
+	_        [128]byte
+	arrivals arrivals // tasks that only submitters have written
+	_        [128]byte
+
+	mu      sync.Mutex // guards everything below, and the place of each task in the queue
 	work    sync.Cond  // workers that have nothing to do wait on it
 	queue   queue
 	room    list    // tasks that wait for room, in the order in which they came
 	others  list    // tasks that left the queue for something else than a worker, and have not ended
 	busy    int     // tasks that a worker has, or was left behind with
 	cursor  *record // where the next look through the queue begins
-	seq     int64   // of the last task
 	phase   phase
 	paused  bool
+	smooth  bool // nothing is in the way of a worker that goes on with the next task
 	slots   slots
 	pace    pace
 	idle    int     // workers that wait on work, or are on their way from there
 	waking  bool    // one is on its way
+	lingers bool    // one looks for arrivals before it sleeps
 	turn    *worker // its task has no place in the queues of its guards yet, and no other task is taken until it has; nil: there is none
 	workers map[*worker]struct{}
 	left    int           // goroutines that were left behind
@@ -131,8 +136,8 @@ func (x *Executor) Close() error {
 }
 
 func (x *Executor) cutBy() error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.lock()
+	defer x.unlock()
 	return x.cut
 }
 
@@ -146,16 +151,16 @@ func (x *Executor) drain() {
 		x.tellStopped()
 		close(x.watched)
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.lock()
+	defer x.unlock()
 	x.work.Broadcast()
 	x.pokeLocked()
 }
 
 // drained reports whether it was the first to end the intake, and whether there never was a watch.
 func (x *Executor) drained() (first, idle bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.lock()
+	defer x.unlock()
 	if x.phase >= draining {
 		return false, false
 	}
@@ -166,7 +171,7 @@ func (x *Executor) drained() (first, idle bool) {
 		if !x.insideLocked(t.ctx) { // a call that is under way goes on to its end
 			x.room.remove(t)
 			t.where = nowhere
-			t.readyLocked()
+			t.enterLocked()
 		}
 		t = next
 	}
@@ -188,8 +193,8 @@ func (x *Executor) giveUp(cause error) {
 
 // close prevents further tasks from starting and returns the waiting and the running ones.
 func (x *Executor) close(cause error) (queued, active []*record) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.lock()
+	defer x.unlock()
 	x.phase = closing
 	if x.cut == nil && x.queue.len+x.activeLocked() > 0 {
 		x.cut = cause
@@ -200,7 +205,7 @@ func (x *Executor) close(cause error) (queued, active []*record) {
 	for t := x.room.head; t != nil; t = x.room.head {
 		x.room.remove(t)
 		t.where = nowhere
-		t.readyLocked()
+		t.enterLocked()
 	}
 	for t := x.queue.head(); t != nil; t = x.queue.head() {
 		x.takeLocked(t)
@@ -232,8 +237,8 @@ func (x *Executor) Join(ctx context.Context) error {
 }
 
 func (x *Executor) unsettled() <-chan struct{} {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.lock()
+	defer x.unlock()
 	if x.idleLocked() {
 		return nil
 	}

@@ -7,12 +7,11 @@ import (
 
 // rest gives up the slot of t until the next attempt, unless the slot is lent or too many tasks are resting already.
 func (x *Executor) rest(t *record) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.lock()
+	defer x.unlock()
 	if w := t.by; w != nil && w.holds && x.slots.restful() {
 		x.slots.rests(w)
 		x.returnLocked()
-		x.wakeLocked()
 	}
 }
 
@@ -28,17 +27,16 @@ func (x *Executor) rise(ctx context.Context, t *record) bool {
 		return true
 	case <-ctx.Done():
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.lock()
+	defer x.unlock()
 	x.slots.withdraw(r)
-	x.wakeLocked()
 	return false
 }
 
 // rising puts t into the line of those that want a slot again; nil if it is lent one.
 func (x *Executor) rising(t *record) *returner {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.lock()
+	defer x.unlock()
 	if t.by == nil {
 		return nil
 	}
@@ -71,11 +69,10 @@ func (x *Executor) returnLocked() {
 
 // waits records whether t waits for a guard of its own. Meanwhile another task may begin.
 func (x *Executor) waits(t *record, yes bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.lock()
+	defer x.unlock()
 	if w := t.by; w != nil && !w.lost {
 		x.slots.waits(w, yes)
-		x.wakeLocked()
 	}
 }
 

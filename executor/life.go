@@ -13,9 +13,7 @@ func (t *record) calls(ctx context.Context) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.life.attempts++
-	t.attempt = ctx
-	t.moveLocked(Calling, now)
+	t.callsLocked(ctx, now)
 }
 
 // giveUp ends the task's context, also if it has none yet.
@@ -43,8 +41,8 @@ func (t *record) stop(cause error) {
 
 // unqueue takes t over from the queue; false if it is not there.
 func (x *Executor) unqueue(t *record) bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.lock()
+	defer x.unlock()
 	if t.where != inQueue {
 		return false
 	}

@@ -68,7 +68,7 @@ func TestTheQueueIsLinearizable(t *testing.T) {
 	for round := range 30 {
 		x, err := New(Config{Queue: capacity, Concurrency: 1})
 		require.NoError(t, err)
-		x.phase, x.paused = running, true // without workers: the clients are those
+		x.phase, x.slots.most = running, 0 // without workers: the clients are those
 		begun := time.Now()
 		var mu sync.Mutex
 		var history []porcupine.Operation
@@ -77,8 +77,9 @@ func TestTheQueueIsLinearizable(t *testing.T) {
 		for c := range clients {
 			wg.Go(func() {
 				rnd := rand.New(rand.NewPCG(uint64(round), uint64(c)))
+				w := &worker{task: new(record)}
 				for n := range each {
-					in, out := input{op: "pptc"[rnd.IntN(4)], task: c*each + n, priority: rnd.IntN(2)}, output{}
+					in, out := input{op: "pptc"[rnd.IntN(4)], task: c*each + n, priority: [...]int{0, 0, 1, -1}[rnd.IntN(4)]}, output{}
 					var victim *record
 					if in.op == 'c' {
 						mu.Lock()
@@ -102,7 +103,7 @@ func TestTheQueueIsLinearizable(t *testing.T) {
 							mu.Unlock()
 						}
 					case 't':
-						if task := x.poll(); task != nil {
+						if task := x.poll(w); task != nil {
 							out = output{true, task.extra.request.number()}
 						}
 					case 'c':
@@ -127,9 +128,14 @@ func (r *request) number() (n int) {
 }
 
 // poll is what a worker does to the queue.
-func (x *Executor) poll() *record {
+func (x *Executor) poll(w *worker) *record {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if t := x.nextAtHandLocked(w); t != nil {
+		return t
+	}
+	x.mergeLocked()
+	defer x.partLocked()
 	t := x.queue.head()
 	if t != nil {
 		x.outLocked(t)

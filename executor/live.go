@@ -31,8 +31,8 @@ func (x *Executor) resize(n int) (before int, err error) {
 			return 0, err
 		}
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.lock()
+	defer x.unlock()
 	before, x.slots.most = x.slots.most, n
 	x.rouseLocked()
 	return before, nil
@@ -52,8 +52,8 @@ func (x *Executor) confine() error {
 	if err := x.bound(x.most()); err != nil {
 		return err
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.lock()
+	defer x.unlock()
 	for w := range x.workers {
 		x.slots.unknown(w)
 	}
@@ -69,8 +69,8 @@ func (x *Executor) bound(n int) error {
 }
 
 func (x *Executor) most() int {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.lock()
+	defer x.unlock()
 	return x.slots.most
 }
 
@@ -78,7 +78,6 @@ func (x *Executor) most() int {
 func (x *Executor) rouseLocked() {
 	x.returnLocked()
 	x.work.Broadcast()
-	x.wakeLocked()
 }
 
 // Pause stops the queue until Resume: no task begins, and no attempt is repeated.
@@ -97,8 +96,8 @@ func (x *Executor) Resume() {
 }
 
 func (x *Executor) pause(on bool) (changed bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.lock()
+	defer x.unlock()
 	changed = x.paused != on
 	x.paused = on
 	x.rouseLocked()

@@ -4,17 +4,27 @@ import (
 	"context"
 	"time"
 
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/inflight"
 )
 
 var _ inflight.Own = (*scope)(nil)
 
-// Enter implements inflight.Own: the scope is the context of a call that needs no admission.
-func (s *scope) Enter() {
-	if s.inTurn {
-		s.x.pass(s.task())
+// Begin implements inflight.Own: the scope is the context of a call that needs no admission.
+func (s *scope) Begin(free bool) error {
+	t := s.task()
+	t.loose = free
+	t.begin(t.x.present(t.by), free && !t.observed && s.Err() == nil) // observers see the task before its call
+	switch {
+	case !t.inTurn:
+		t.x.tellTask(t, event.TaskStarted, nil)
+	case free:
+		t.x.pass(t)
 	}
-	s.loose = true
+	if t.life.attempts == 0 && s.Err() != nil {
+		return context.Cause(s)
+	}
+	return nil
 }
 
 // Call implements inflight.Own.

@@ -3,6 +3,8 @@ package executor
 import (
 	"context"
 	"errors"
+	"flag"
+	"log"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,7 +14,17 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// All that is tested holds with and without the fast path of tasks.
+var fast = flag.String("fast", "any", "which tasks go the fast way: any or none")
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if *fast != "any" && *fast != "none" {
+		log.Fatalf("-fast=%s is not one of any and none", *fast)
+	}
+	direct = *fast == "none"
+	goleak.VerifyTestMain(m)
+}
 
 var errBoom = errors.New("boom")
 

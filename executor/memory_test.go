@@ -16,9 +16,9 @@ func TestMemoryOfAQueuedTask(t *testing.T) {
 	const tasks, most = 100_000, 1024
 	x := start(t, Config{Queue: tasks})
 	x.Pause()
-	x.mu.Lock()
+	x.lock()
 	require.NoError(t, x.startLocked())
-	x.mu.Unlock()
+	x.unlock()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	handles := make([]*Task[int], tasks)

@@ -29,16 +29,31 @@ func (l *list) push(t *record) {
 	l.len++
 }
 
-func (l *list) remove(t *record) {
-	if t.prev == nil {
-		l.head = t.next
+// append moves all tasks of m to the end of l.
+func (l *list) append(m *list) {
+	if l.tail == nil {
+		*l = *m
 	} else {
-		t.prev.next = t.next
+		l.tail.next, m.head.prev = m.head, l.tail
+		l.tail = m.tail
+		l.len += m.len
 	}
-	if t.next == nil {
+	*m = list{}
+}
+
+// remove takes t out. It does not write to the task behind the head, which another processor may have in its cache: the head
+// may have a prev that was removed.
+func (l *list) remove(t *record) {
+	switch t {
+	case l.head:
+		if l.head = t.next; l.head == nil {
+			l.tail = nil
+		}
+	case l.tail:
 		l.tail = t.prev
-	} else {
-		t.next.prev = t.prev
+		l.tail.next = nil
+	default:
+		t.prev.next, t.next.prev = t.next, t.prev
 	}
 	t.prev, t.next = nil, nil
 	l.len--
@@ -74,16 +89,29 @@ func (q *queue) find(priority int32) (i int, found bool) {
 }
 
 func (q *queue) push(t *record) {
-	i, found := q.find(t.priority)
+	q.of(t.priority).push(t)
+	q.len++
+}
+
+// append moves all tasks of l, which have the priority 0, to the end of those that have it.
+func (q *queue) append(l *list) {
+	if l.len > 0 {
+		q.len += l.len
+		q.of(0).append(l)
+	}
+}
+
+// of returns the tasks of a priority.
+func (q *queue) of(priority int32) *list {
+	i, found := q.find(priority)
 	switch {
 	case found:
-	case len(q.levels) == 1 && q.len == 0:
-		i, q.levels[0].priority = 0, t.priority
+	case len(q.levels) == 1 && q.levels[0].tasks.len == 0:
+		i, q.levels[0].priority = 0, priority
 	default:
-		q.levels = slices.Insert(q.levels, i, &level{priority: t.priority})
+		q.levels = slices.Insert(q.levels, i, &level{priority: priority})
 	}
-	q.levels[i].tasks.push(t)
-	q.len++
+	return &q.levels[i].tasks
 }
 
 // head returns the next task, or nil if there is none.

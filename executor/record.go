@@ -31,17 +31,18 @@ type record struct {
 	by         *worker // nil: the goroutine that waits for it runs it
 	where      place
 
-	single   bool // no policy repeats it
-	asked    bool // its guard had to be asked for admission; of the goroutine of the call
-	loose    bool // its call was not admitted, and its scope is the context of that; set before the call is made
-	observed bool // there are observers of its events
-	inTurn   bool // no other task is taken until pass; of the goroutine of the call
-	priority int32
-	cost     *throttle.Cost  // nil: not set
-	extra    *extra          // as above, of all else
-	ctx      context.Context //nolint:containedctx // of the submitter: it is for the task
-	job      job
-	inside   atomic.Pointer[inside] // nil until more than the values of ctx is needed
+	single    bool // no policy repeats it
+	asked     bool // its guard had to be asked for admission; of the goroutine of the call
+	loose     bool // its call was not admitted, and its scope is the context of that; set before the call is made
+	observed  bool // there are observers of its events
+	inTurn    bool // no other task is taken until pass; of the goroutine of the call
+	priority  int32
+	completed atomic.Bool     // set with the state, for Wait
+	cost      *throttle.Cost  // nil: not set
+	extra     *extra          // as above, of all else
+	ctx       context.Context //nolint:containedctx // of the submitter: it is for the task
+	job       job
+	inside    atomic.Pointer[inside] // nil until more than the values of ctx is needed
 
 	mu      sync.Mutex      // guards what follows; taken after the executor's mu, never before
 	attempt context.Context //nolint:containedctx // of the last one; nil if none was begun, or the task has ended
@@ -113,41 +114,53 @@ func (t *record) more() *extra {
 
 func (t *record) id() string { return t.x.name + "-" + strconv.FormatInt(t.seq, 10) }
 
-// begin marks the task as running, under the context that it returns. If the task was cancelled in the meantime, that context
-// has ended. undo, which may be nil, releases its resources.
-func (t *record) begin(now time.Duration) (ctx context.Context, undo func()) {
-	parent, undo := t.bounded()
+// begin marks the task as running, and with calls set its first attempt too, unless the task was cancelled in the meantime.
+func (t *record) begin(now time.Duration, calls bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if undo != nil {
-		t.inside.Store(&inside{parent: parent})
-	}
 	if t.course != nil && t.course.cause != nil {
 		t.scope().end(t.course.cause)
-		return t.scope(), undo
+		return
 	}
 	t.moveLocked(Processing, now)
-	return t.scope(), undo
+	if calls {
+		t.callsLocked(t.scope(), now)
+	}
+}
+
+func (t *record) callsLocked(ctx context.Context, now time.Duration) {
+	t.life.attempts++
+	t.attempt = ctx
+	t.moveLocked(Calling, now)
 }
 
 // begunLocked reports whether begin has given the task its own context.
 func (t *record) begunLocked() bool { return t.life.entered(Processing) || t.inside.Load() != nil }
 
-// bounded returns the submitter's context with the task's deadline.
-func (t *record) bounded() (ctx context.Context, undo func()) {
+// bind ends the context of the task at its deadline, if it has one. undo, which may be nil, releases the resources.
+func (t *record) bind() (undo func()) {
 	if t.extra == nil || t.extra.deadline.IsZero() {
-		return t.ctx, nil
+		return nil
 	}
 	if t.x.clock.Real() {
 		ctx, cancel := context.WithDeadlineCause(t.ctx, t.extra.deadline, errDeadline)
-		return ctx, cancel
+		t.bound(ctx)
+		return cancel
 	}
 	ctx, cancel := context.WithCancelCause(t.ctx)
 	timer := t.x.clock.AfterFunc(t.extra.deadline.Sub(t.x.clock.Now()), func() { cancel(errDeadline) })
-	return ctx, func() {
+	t.bound(ctx)
+	return func() {
 		timer.Stop()
 		cancel(nil)
 	}
+}
+
+// bound gives the task a context that ends earlier than that of its submitter.
+func (t *record) bound(ctx context.Context) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.inside.Store(&inside{parent: ctx})
 }
 
 var errDeadline error = deadlineError{}
@@ -202,6 +215,9 @@ func (t *record) end(to State, err error, now time.Duration) bool {
 	}
 	t.x.ended[to].Add(1) // before anything is notified
 	t.moveLocked(to, now)
+	if to == Completed {
+		t.completed.Store(true)
+	}
 	t.attempt = nil
 	if t.done != nil {
 		close(t.done)

@@ -16,8 +16,8 @@ type Stats struct {
 // Stats returns a snapshot. Counts of tasks that have ended may be slightly newer than
 // the rest.
 func (x *Executor) Stats() Stats {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.lock()
+	defer x.unlock()
 	s := Stats{
 		Slots: x.slots.counted(), Concurrency: x.slots.most,
 		Abandoned: x.left, Paused: x.paused, Stopped: x.phase >= draining,

@@ -183,9 +183,9 @@ func TestNothingIsLost(t *testing.T) {
 				x.Resume()
 			case 2:
 				s := x.Stats()
-				x.mu.Lock()
+				x.lock()
 				queued := x.queue.len // Stats counts those that were just taken too
-				x.mu.Unlock()
+				x.unlock()
 				assert.LessOrEqual(t, queued, 200)
 				assert.LessOrEqual(t, s.Tasks[Processing]+s.Tasks[Calling], int64(workers))
 			case 3:

@@ -62,9 +62,12 @@ func (x *Executor) submit(t *record, opts []SubmitOption, waits bool) error {
 	}
 	t.observed = x.config.Policy.Observer != nil || event.From(ctx) != nil
 	t.life.begin(x.clock.Elapsed())
-	ready, err := x.admit(t, waits)
-	if ready != nil {
-		err = x.awaitRoom(t, ready)
+	var err error
+	if !x.arrive(t) {
+		var ready <-chan struct{}
+		if ready, err = x.admit(t, waits); ready != nil {
+			err = x.awaitRoom(t, ready)
+		}
 	}
 	if err == nil {
 		x.tellTask(t, event.TaskQueued, nil)
@@ -74,8 +77,8 @@ func (x *Executor) submit(t *record, opts []SubmitOption, waits bool) error {
 
 // admit puts t into the queue, or into the line of tasks that wait for room. ready is closed when that wait is over.
 func (x *Executor) admit(t *record, waits bool) (ready <-chan struct{}, err error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.lock()
+	defer x.unlock()
 	if err := x.startLocked(); err != nil && (x.phase == closing || !x.insideLocked(t.ctx)) {
 		return nil, err
 	}
@@ -92,8 +95,8 @@ func (x *Executor) admit(t *record, waits bool) (ready <-chan struct{}, err erro
 }
 
 func (x *Executor) inside(ctx context.Context) bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.lock()
+	defer x.unlock()
 	return x.insideLocked(ctx)
 }
 
@@ -109,14 +112,18 @@ func (x *Executor) insideLocked(ctx context.Context) bool {
 }
 
 func (x *Executor) enqueueLocked(t *record, now time.Duration) {
-	x.seq++
-	t.seq, t.where = x.seq, inQueue
+	x.queuedLocked(t, now)
 	x.queue.push(t)
-	t.moveLocked(Queued, now) // no other goroutine has t yet
-	x.wakeLocked()
 	if x.dozing && (x.paused || len(x.workers) == 0) {
 		x.pokeLocked()
 	}
+}
+
+// queuedLocked gives t its place in the order of tasks.
+func (x *Executor) queuedLocked(t *record, now time.Duration) {
+	x.arrivals.seq++
+	t.seq, t.where = x.arrivals.seq, inQueue
+	t.moveLocked(Queued, now) // no other goroutine has t yet
 }
 
 // fillLocked moves waiting tasks into the free places of the queue.
@@ -124,13 +131,13 @@ func (x *Executor) fillLocked() {
 	for x.room.len > 0 && x.queue.len < x.config.Queue {
 		t := x.room.head
 		x.room.remove(t)
-		t.readyLocked()
+		t.enterLocked()
 		x.enqueueLocked(t, x.clock.Elapsed())
 	}
 }
 
-// readyLocked wakes the submitter of t, the only goroutine that has t yet.
-func (t *record) readyLocked() {
+// enterLocked wakes the submitter of t, the only goroutine that has t yet.
+func (t *record) enterLocked() {
 	ready := t.done
 	t.done = nil
 	close(ready)
@@ -199,8 +206,8 @@ func (t *record) forRoom() (d time.Duration, bounded bool) {
 
 // entered returns how the wait of t for room ended.
 func (x *Executor) entered(t *record) error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.lock()
+	defer x.unlock()
 	if t.where == nowhere && t.life.state == Pending { // no other goroutine has it
 		return ErrStopped
 	}
@@ -209,8 +216,8 @@ func (x *Executor) entered(t *record) error {
 
 // withdraw takes t out of the line; false if it is not in it.
 func (x *Executor) withdraw(t *record) bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.lock()
+	defer x.unlock()
 	if t.where != inRoom {
 		return false
 	}
@@ -222,8 +229,8 @@ func (x *Executor) withdraw(t *record) bool {
 
 // enter moves t, which has a slot, past the tasks that wait for room.
 func (x *Executor) enter(t *record) bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.lock()
+	defer x.unlock()
 	if t.where != inRoom {
 		return false
 	}
@@ -234,8 +241,8 @@ func (x *Executor) enter(t *record) bool {
 }
 
 func (x *Executor) full(waited time.Duration) *QueueFullError {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.lock()
+	defer x.unlock()
 	return x.fullLocked(waited)
 }
 

@@ -56,6 +56,9 @@ func (t *Task[T]) Wait(ctx context.Context) (T, error) {
 
 // result returns the outcome of the task, if it has ended.
 func (t *Task[T]) result() (got T, over bool, err error) {
+	if t.completed.Load() {
+		return t.value, true, nil
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {

@@ -25,8 +25,8 @@ func (x *Executor) tellStopped() {
 
 // load returns the current load.
 func (x *Executor) load() *event.Task {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.lock()
+	defer x.unlock()
 	return &event.Task{Queue: x.queue.len, Running: x.busy}
 }
 

@@ -12,18 +12,18 @@ func TestABurstWakesAsManyAsItNeeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const burst = 8
 		x := start(t, Config{Concurrency: burst})
-		x.mu.Lock()
+		x.lock()
 		assert.NoError(t, x.startLocked())
-		x.mu.Unlock()
+		x.unlock()
 		synctest.Wait()
 		g := make(gate)
-		x.mu.Lock() // no worker can look in between
+		x.lock() // no worker can look in between
 		for range burst {
 			task := &Task[int]{record: record{x: x, ctx: t.Context()}, do: g.call}
 			task.job = task
 			x.enqueueLocked(&task.record, 0)
 		}
-		x.mu.Unlock()
+		x.unlock()
 		synctest.Wait()
 		assert.Equal(t, int64(burst), x.Stats().Tasks[Calling])
 		close(g)

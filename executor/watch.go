@@ -54,8 +54,8 @@ func (x *Executor) watch() {
 
 // doze reports whether there is nothing to look at.
 func (x *Executor) doze() bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.lock()
+	defer x.unlock()
 	x.dozing = x.queue.len+x.activeLocked() == 0
 	return x.dozing
 }
@@ -84,8 +84,8 @@ func (x *Executor) concludeExpired(t *record) {
 }
 
 func (x *Executor) expired(most int) (found []*record) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.lock()
+	defer x.unlock()
 	t := x.cursor
 	if t == nil {
 		t = x.queue.head()
@@ -113,8 +113,8 @@ func (x *Executor) abandon() {
 // hung returns the tasks that have been overdue for more than that many looks,
 // and leaves their workers behind.
 func (x *Executor) hung(most uint8) (lost []*record) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.lock()
+	defer x.unlock()
 	for t := range x.tasksLocked() {
 		if !t.overdue(most) {
 			continue
@@ -124,7 +124,6 @@ func (x *Executor) hung(most uint8) (lost []*record) {
 			x.loseLocked(w)
 		}
 	}
-	x.wakeLocked()
 	return lost
 }
 
@@ -140,7 +139,6 @@ func (x *Executor) loseLocked(w *worker) {
 // goneLocked is for a worker that was left behind and has come back.
 func (x *Executor) goneLocked() {
 	x.left--
-	x.wakeLocked()
 	x.overLocked()
 }
 

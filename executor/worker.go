@@ -35,6 +35,8 @@ func (x *Executor) spareLocked() int {
 }
 
 // hireLocked starts a worker, if there are less than wanted.
+//
+//nolint:contextcheck,nolintlint // contextcheck reads it here: a worker has no context, and each task has that of its submitter
 func (x *Executor) hireLocked() {
 	if x.spareLocked() < 0 {
 		w := new(worker)
@@ -61,8 +63,8 @@ func (x *Executor) replace(w *worker) {
 	if t := w.task; t != nil { // only w and the watch write it, which keeps it
 		x.conclude(t, Failed, errGoexit)
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.lock()
+	defer x.unlock()
 	if w.lost {
 		x.goneLocked()
 		return
@@ -74,7 +76,6 @@ func (x *Executor) replace(w *worker) {
 // fireLocked forgets w, which ends.
 func (x *Executor) fireLocked(w *worker) {
 	delete(x.workers, w)
-	x.wakeLocked()
 	x.overLocked()
 }
 
@@ -82,12 +83,17 @@ func (x *Executor) fireLocked(w *worker) {
 func (x *Executor) next(w *worker) *record {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if t := x.nextAtHandLocked(w); t != nil {
+		return t
+	}
+	x.mergeLocked()
+	defer x.partLocked()
 	if w.lost {
 		x.goneLocked()
 		return nil
 	}
 	x.dismissLocked(w)
-	for !x.mayLocked() {
+	for lingered := false; !x.mayLocked(); {
 		if x.phase == closing || x.phase == draining && x.queue.len == 0 {
 			delete(x.workers, w)
 			x.work.Broadcast() // another may have waited for what w had
@@ -99,8 +105,15 @@ func (x *Executor) next(w *worker) *record {
 			return nil
 		}
 		w.now = 0
+		if !lingered && !x.lingers {
+			lingered = true
+			x.lingerLocked()
+			continue
+		}
 		x.idle++
+		x.partLocked()
 		x.work.Wait()
+		x.mergeLocked()
 		x.idle--
 		x.waking = false
 	}
@@ -115,7 +128,6 @@ func (x *Executor) next(w *worker) *record {
 	if x.dozing {
 		x.pokeLocked()
 	}
-	x.wakeLocked()
 	return t
 }
 
@@ -131,10 +143,9 @@ func (x *Executor) pass(t *record) {
 }
 
 func (x *Executor) passed(t *record) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.lock()
+	defer x.unlock()
 	x.passLocked(t.by)
-	x.wakeLocked()
 }
 
 // passLocked ends the turn of w, if it has it.
@@ -146,7 +157,12 @@ func (x *Executor) passLocked(w *worker) {
 
 // mayLocked reports whether a task of the queue may be begun.
 func (x *Executor) mayLocked() bool {
-	return x.queue.len > 0 && x.turn == nil && x.slots.free() && !x.paused && len(x.slots.returning) == 0
+	return x.queue.len > 0 && x.readyLocked()
+}
+
+// readyLocked reports whether a task may be begun, if there is one.
+func (x *Executor) readyLocked() bool {
+	return x.turn == nil && x.slots.free() && !x.paused && len(x.slots.returning) == 0
 }
 
 // wakeLocked makes a worker check whether it may begin. Only one is woken at a time, and it wakes the next if there is more
@@ -211,8 +227,8 @@ func (x *Executor) leaveLocked(t *record) {
 }
 
 func (x *Executor) settle(t *record) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.lock()
+	defer x.unlock()
 	x.leaveLocked(t)
 }
 

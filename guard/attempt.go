@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http/httptrace"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
@@ -26,7 +27,7 @@ type attempt struct {
 	number int32                  // of the attempt, from 1; a resend after a 429 keeps it
 
 	over  bool               // it was ended or abandoned; guarded by mu
-	held  bool               // nothing else is admitted until it ends; guarded by mu
+	held  atomic.Bool        // nothing else is admitted until it ends; set under mu, while it is not over
 	mu    sync.Mutex         // guards everything below
 	parts []part             // one for each layer
 	only  [1]part            // parts, of a guard with one layer

@@ -28,6 +28,7 @@ type governor struct {
 	told   int64         // decisions of the state that were reported to observers
 	shed   time.Time     // the last failure that may have been an overload, before there is a law
 	since  throttle.Sent // of the last call that the state does not know: it counts from there
+	whole  bool          // it knows all calls
 	open   bool          // no Limits stand before the provider's
 	before prelude       // what went before there was a state, if it is open
 	paused time.Time     // how long the provider asked to wait; it applies even if the controller is replaced
@@ -71,6 +72,7 @@ func (g *governor) start(s adaptive.State, since throttle.Sent) {
 	if g.remote, _ = s.(remote); g.remote != nil { // it ends what it has admitted before, too
 		g.since = throttle.Sent{}
 	}
+	g.whole = g.since == throttle.Sent{}
 }
 
 // replace puts another state in the place of the one so far; nil waits for the
@@ -228,6 +230,9 @@ func (g *governor) explain(now time.Time) (why string) {
 func (g *governor) count(s *throttle.Sent) {
 	if !g.knows(s) {
 		s.Seq, s.Total = 0, throttle.Cost{}
+		return
+	}
+	if g.whole {
 		return
 	}
 	s.Seq, s.Total = s.Seq-g.since.Seq, less(s.Total, g.since.Total)

@@ -15,21 +15,13 @@ func (k *attempt) Hold() {
 func (k *attempt) setHeld() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.held || k.over {
-		return false
-	}
-	k.held = true
-	return true
+	return !k.over && !k.held.Swap(true)
 }
 
 // unhold ends Hold. The caller has closed the attempt, so it cannot begin again.
 func (k *attempt) unhold() {
-	if !k.held { // it does not change any more
-		return
+	if k.held.Load() && k.held.Swap(false) {
+		l := k.call.guard.learner
+		l.update(func(time.Time) { l.governor.held-- })
 	}
-	k.mu.Lock()
-	k.held = false
-	k.mu.Unlock()
-	l := k.call.guard.learner
-	l.update(func(time.Time) { l.governor.held-- })
 }

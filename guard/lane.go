@@ -71,8 +71,8 @@ func (n *lane) Admit(ctx context.Context) (context.Context, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.live.Store(k)
 	if k != &c.first {
+		c.live.Store(k)
 		n.call, n.record = c, nil
 		return k, nil
 	}
@@ -128,7 +128,7 @@ func (n *lane) End(f adaptive.Feedback) (again bool, err error) {
 		return n.land(s, &f)
 	}
 	record := n.record
-	again, err = record.call.End(f) // if a law panics, the seat still shows what holds the slots
+	again, err = record.call.conclude(&record.call.first, &f) // if a law panics, the seat still shows what holds the slots
 	n.seat = nil
 	switch {
 	case again:

@@ -11,11 +11,16 @@ import (
 
 // own is Do for a call that is the context of its first attempt.
 func (g *Guard) own(o inflight.Own, c throttle.Cost) error {
-	others, ok := g.lets(&c)
-	if !ok {
+	others, free := g.lets(&c)
+	if err := o.Begin(free); err != nil {
+		if free {
+			g.unbegun()
+		}
+		return err
+	}
+	if !free {
 		return g.Begin(c).do(o, o.Call)
 	}
-	o.Enter()
 	k, err := g.entered(o)
 	if k == nil {
 		return nil

@@ -11,9 +11,11 @@ import (
 // limits. Its Watcher receives nothing about that attempt if it returns no error
 // and no call inside has looked it up.
 type Own interface {
-	// The context is that of the call until Enter, and that of the attempt from then on.
 	context.Context
-	Enter()
+	// Begin begins the call. If it is free the first attempt begins as well, and the
+	// context, until now that of the call, is that of the attempt from then on. With
+	// an error the call is over.
+	Begin(free bool) error
 	// Call makes an attempt: the first one under the context itself.
 	Call(ctx context.Context) error
 	// Leave ends the first attempt, which returned err. The result is what Loosely
@@ -41,7 +43,7 @@ func OnOwn(
 	do, loosely, free = d, l, f
 }
 
-// Do is the Do of a *guard.Guard for o, which has not ended.
+// Do is the Do of a *guard.Guard for o.
 func Do(guard any, o Own, c throttle.Cost) error { return do(guard, o, c) }
 
 // Free reports whether calls on a *guard.Guard need no admission for now.

@@ -44,7 +44,12 @@ func (g *Gate) span() time.Duration {
 }
 
 // Shut returns how long the gate stays shut.
-func (g *Gate) Shut(now time.Time) time.Duration { return max(0, g.at.Sub(now)) }
+func (g *Gate) Shut(now time.Time) time.Duration {
+	if g.at.IsZero() { // it was never shut
+		return 0
+	}
+	return max(0, g.at.Sub(now))
+}
 
 // Opening reports whether calls are admitted one at a time, or not at all.
 func (g *Gate) Opening(now time.Time) bool {

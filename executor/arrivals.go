@@ -1,0 +1,115 @@
+package executor
+
+import (
+	"runtime"
+	"sync"
+)
+
+// The fast path of tasks. One of priority 0 that finds room goes into a list with a lock of its own, and a worker that has
+// ended a task goes on with the next one in the same slot (see swap.go): neither waits for the other at every task.
+//
+// The list is the end of the queue. Everything else takes both locks (lock), that of the executor first, and moves the list
+// to the queue (mergeLocked). It sees and does what it would if there were no list. Two things happen under one lock alone, and
+// each is right whatever happens under the other:
+//
+//   - arrive, under the lock of the list, appends a task if there are places left. partLocked has counted them, and since
+//     then only arrive has filled one, while workers may have made more. So a task that is appended has room. It comes behind
+//     all tasks of its priority, because those in the queue were appended earlier. A task that finds no place takes both
+//     locks, and is rejected or waits only if the queue is full then.
+//   - swapLocked, under the lock of the executor, takes the head of a queue whose priority is 0 or above. No task of the list
+//     goes before it, however many have arrived. So this and arrive have the same effect in both orders, and every history is
+//     one of a single lock.
+//
+// No arrival is missed. There are places only while nothing has to be done about a task that arrives (quietLocked): the
+// executor runs and its watch looks, and moreover
+//
+//   - no task may begin. What changes this takes both locks, and looks at the queue (wakeLocked, from partLocked); or
+//   - the queue is not empty. Then wakeLocked has made sure that a worker is on its way, if there is one to be had, and that one
+//     does the same. swapLocked leaves a task in the queue, so this stays true until a worker takes both locks; or
+//   - a worker lingers: it takes both locks before it sleeps.
+//
+// A worker that takes the last task of the queue, or finds none, thus leaves no places, unless it lingers.
+
+// arrivals are the tasks at the end of the queue.
+type arrivals struct {
+	mu     sync.Mutex // guards what follows; taken after that of the executor
+	tasks  list       // of priority 0
+	places int        // for tasks that arrive without the lock of the executor
+	seq    int64      // of the last task that was queued
+}
+
+// direct turns the fast path off. Tests set it.
+var direct bool //nolint:gochecknoglobals // see above
+
+// arrive puts t at the end of the queue, and reports whether it could.
+func (x *Executor) arrive(t *record) bool {
+	if t.priority != 0 {
+		return false
+	}
+	a := &x.arrivals
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.places == 0 {
+		return false
+	}
+	a.places--
+	x.queuedLocked(t, t.life.last())
+	a.tasks.push(t)
+	return true
+}
+
+// lock takes both locks.
+func (x *Executor) lock() {
+	x.mu.Lock()
+	x.mergeLocked()
+}
+
+// unlock ends lock, and has a worker begin what may begin.
+func (x *Executor) unlock() {
+	x.partLocked()
+	x.mu.Unlock()
+}
+
+// mergeLocked lets no task arrive until partLocked, and moves those that have arrived to the queue.
+func (x *Executor) mergeLocked() {
+	x.arrivals.mu.Lock()
+	x.queue.append(&x.arrivals.tasks)
+}
+
+func (x *Executor) partLocked() {
+	x.wakeLocked()
+	x.smooth = x.smoothLocked()
+	x.arrivals.places = 0
+	if x.quietLocked() {
+		x.arrivals.places = x.config.Queue - x.queue.len
+	}
+	x.arrivals.mu.Unlock()
+}
+
+// quietLocked reports whether nothing has to be done when a task arrives.
+func (x *Executor) quietLocked() bool {
+	return x.phase == running && !x.dozing && !direct && (x.queue.len > 0 || x.lingers || !x.readyLocked())
+}
+
+// lingerings is how often a worker looks for arrivals before it sleeps, some microseconds in all: waking it takes longer.
+const lingerings = 16
+
+// lingerLocked returns when tasks have arrived, or have not for a while. It gives both locks up in between.
+func (x *Executor) lingerLocked() {
+	x.lingers = true
+	x.unlock()
+	for range lingerings {
+		runtime.Gosched()
+		if x.arrivals.any() {
+			break
+		}
+	}
+	x.lock()
+	x.lingers = false
+}
+
+func (a *arrivals) any() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.tasks.len > 0
+}
