@@ -42,17 +42,12 @@ func (d *desk) enter(c *client.Call) *visit {
 	return v
 }
 
-// again puts a rejected call behind the other rejected ones, or in front if its
-// place in the line was not kept.
-func (d *desk) again(v *visit, behind bool) {
+// again puts a call that was rejected, and has backed off, behind the other rejected ones.
+func (d *desk) again(v *visit) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	v.sent = make(chan struct{})
-	if behind {
-		d.retries = append(d.retries, v)
-	} else {
-		d.retries = slices.Insert(d.retries, 0, v)
-	}
+	d.retries = append(d.retries, v)
 	d.pump()
 }
 
@@ -73,17 +68,18 @@ func (d *desk) wait(ctx context.Context, v *visit) error {
 	return context.Cause(ctx)
 }
 
-// answered reports what became of v.
-func (d *desk) answered(v *visit, a *provider.Answer) (backoff time.Duration, keep bool) {
+// answered reports what became of v, and returns how long it backs off if it was
+// rejected. The models of peers keep every rejected call.
+func (d *desk) answered(v *visit, a *provider.Answer) (backoff time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.inFlight--
 	if !a.Admitted {
 		v.call.Refusals++
 	}
-	backoff, keep = d.policy.Answered(d.now(), v.call, d.inFlight, a)
+	backoff, _ = d.policy.Answered(d.now(), v.call, d.inFlight, a)
 	d.pump()
-	return backoff, keep
+	return backoff
 }
 
 // pump sends from the head of the line until the policy has it wait. mu is held.

@@ -107,7 +107,7 @@ func (r *Result) simulator(w *bytes.Buffer) {
 		return
 	}
 	fmt.Fprintf(w, `- The simulator (`+"`make simulate`"+`) runs the same controller against the same provider for the same time, in virtual time, with %d
-  seeds. It has no model of failsafe-go's adaptive limiter. The models of other projects make their real calls by the clock. Its window of 5 s is a bucket that is filled when the window
+  seeds. It has no model of failsafe-go's adaptive limiter. The models of other projects run over real HTTP as well, in real time. Its window of 5 s is a bucket that is filled when the window
   begins.
 `, r.plan.Simulated)
 }

@@ -33,7 +33,7 @@ func peer(name, about string) Contender {
 	}
 }
 
-// by sends a call when d says so, again and again until it is served.
+// by sends a call when d allows it, until it is served.
 func (w *wire) by(ctx context.Context, d *desk) error {
 	v := d.enter(&client.Call{})
 	for {
@@ -41,14 +41,14 @@ func (w *wire) by(ctx context.Context, d *desk) error {
 			return err
 		}
 		answer, err := w.attempt(ctx)
-		backoff, keep := d.answered(v, answer)
+		backoff := d.answered(v, answer)
 		switch {
 		case err != nil || answer.Admitted:
 			return err
-		case keep && !sleep(ctx, backoff):
+		case !sleep(ctx, backoff):
 			return context.Cause(ctx)
 		}
-		d.again(v, keep)
+		d.again(v)
 	}
 }
 

@@ -49,6 +49,11 @@ func TestNobodyGetsMoreThanThereIs(t *testing.T) {
 					}
 					assert.Equal(t, got.admitted, sum)
 					assert.LessOrEqual(t, float64(got.admitted), s.oracle(times, got.latency(s.Latency))+spare(&s))
+
+					span, latency := s.firstMinute(times), got.latency(s.Latency)
+					first := count(ledger, begin, begin.Add(span), s.processes())
+					assert.Positive(t, first.admitted)
+					assert.LessOrEqual(t, float64(first.admitted), s.possible(span, latency)+spare(&s)-float64(s.Limits.Rate.Burst))
 				})
 			})
 		}
@@ -86,4 +91,6 @@ func samePlay(t *testing.T, s *Scenario, c *Contender) {
 	assert.InDelta(t, ours.Goodput, simulated.Goodput, closeEnough)
 	assert.InDelta(t, ours.Refused, simulated.Refused, closeEnough)
 	assert.InDelta(t, ours.Jain, simulated.Jain, 0.1)
+	assert.Positive(t, ours.First.Goodput)
+	assert.NotEqual(t, ours.Figures, ours.First)
 }

@@ -180,3 +180,29 @@ func TestNoiseForgivesWhatIsLongAgo(t *testing.T) {
 	}
 	assert.Positive(t, n.Share)
 }
+
+func TestTheShareOfNoiseIsThatOfAllRefusals(t *testing.T) {
+	var n Noise
+	noiseAfter(&n, 3, 40, 0.8, 0.9)
+	for range 3 {
+		n.Hit()
+	}
+	for range 40 {
+		n.Sent()
+	}
+	n.Hit()
+	assert.Equal(t, Restore, n.Refused(45, 50, 50))
+	assert.InDelta(t, 7.0/120, n.Share, 1e-9)
+}
+
+func TestEchoesCountInTheShareOfNoise(t *testing.T) {
+	r := runMachine(Config{})
+	var out []Call
+	for range 3 {
+		out = append(out, r.send(1))
+	}
+	for _, c := range out {
+		r.Refused(1.1, c, Refusal{})
+	}
+	assert.Equal(t, 3.0, r.noise.refused)
+}

@@ -293,9 +293,11 @@ func TestAnEarlyMarkMayMissWhatRanOver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := marked()
 			s.send(1, 2)
-			last := s.send(50, 0.04) // 25 calls a second: ten of the bucket, and 15 that come in
+			last := s.send(50, 0.04) // 25 calls a second: 5 of the bucket, and 20 that come in
 			s.Refused(last)
-			assert.InDelta(t, c.want, s.Measure(last, c.doubt, c.window).Calls, 1)
+			r := s.Measure(last, c.doubt, c.window)
+			assert.InDelta(t, c.want, r.Calls, 1)
+			assert.InDelta(t, 100*c.want, r.Tokens, 100)
 		})
 	}
 }
