@@ -116,7 +116,9 @@ func (m *Machine) account(now float64, c Call, r *Refusal) {
 		return
 	}
 	m.Door.Heard(now - c.At)
-	m.noise.Hit()
+	if !r.Mild && r.Names != FlightLimit {
+		m.noise.Hit()
+	}
 	m.tally.Refused(c)
 	m.quota.Refused(c)
 	m.Calls.Refund(1)

@@ -71,3 +71,36 @@ func TestTheFirstMarksAllowForWhatRanOver(t *testing.T) {
 		assert.InDelta(t, want, r.rate.Calls, 0.6, "after %d", marks)
 	}
 }
+
+// An overload and a named cap have a reason, so their rejections are not counted among those that may be random.
+func TestARejectionWithAReasonIsNotCountedAsRandom(t *testing.T) {
+	for name, c := range map[string]struct {
+		refusal Refusal
+		want    float64
+	}{
+		"a 429":       {Refusal{}, 1},
+		"of calls":    {Refusal{Names: CallLimit}, 1},
+		"an overload": {Refusal{Mild: true}, 0},
+		"a named cap": {Refusal{Names: FlightLimit}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := strays(1)
+			before := r.noise.refused
+			r.account(2, r.send(1), &c.refusal)
+			assert.InDelta(t, c.want, r.noise.refused-before, 0)
+		})
+	}
+}
+
+// Under a cap there are no marks of a rate, and bursts that a pause lets go do not count beyond the time that they cover.
+func TestUnderACapNoMarkIsEarly(t *testing.T) {
+	r := runMachine(Config{Initial: 100})
+	r.knows, r.Flight.Claimed = true, true
+	r.send(1)
+	r.tally.Mark(r.last)
+	for i := range 200 {
+		r.send(1 + float64(1+i/100))
+	}
+	r.verdict(3.1, r.last, &Refusal{Names: FlightLimit})
+	assert.InDelta(t, 100, r.rate.Calls, 15)
+}

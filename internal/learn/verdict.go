@@ -57,7 +57,7 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 	m.rate = m.tally.Measure(c, Doubt{
 		First: first,
 		Grown: m.Calls.Grown() || m.ofTokens(r) && m.Tokens.Grown(),
-		Early: m.Calls.Early(),
+		Early: m.Calls.On && m.Calls.Early(),
 	}, m.spans.Window)
 	m.rate = m.lit(m.rate)
 	if isACap {
