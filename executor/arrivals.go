@@ -81,7 +81,7 @@ func (x *Executor) partLocked() {
 	x.smooth = x.smoothLocked()
 	x.arrivals.places = 0
 	if x.quietLocked() {
-		x.arrivals.places = x.config.Queue - x.queue.len
+		x.arrivals.places = max(0, x.config.Queue-x.queue.len) // a call may have put one more there: see enter
 	}
 	x.arrivals.mu.Unlock()
 }

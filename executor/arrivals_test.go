@@ -173,3 +173,17 @@ func TestWhichTasksArrive(t *testing.T) {
 		assert.Equal(t, 0, arrived(), "the worker sleeps")
 	})
 }
+
+// A call under way puts its task into a full queue. Until it has taken it out again, the queue has no places.
+func TestAQueueThatIsMoreThanFullHasNoPlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := full(t)
+		task := &Task[int]{record: record{x: x, ctx: t.Context()}, do: value(1)}
+		task.job = task
+		_, err := x.admit(&task.record, true)
+		require.NoError(t, err)
+		require.True(t, x.enter(&task.record))
+		_, err = TrySubmit(t.Context(), x, value(1))
+		require.ErrorIs(t, err, ErrQueueFull)
+	})
+}
