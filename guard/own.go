@@ -29,7 +29,7 @@ func (g *Guard) own(o inflight.Own, c throttle.Cost) error {
 	return err
 }
 
-// begins begins o. One that is free is in flight already, and no longer is if it does not begin.
+// begins has o begin. A free call is in flight already, and is taken out again if it does not begin.
 func (g *Guard) begins(o inflight.Own, free bool) (err error) {
 	begun := false
 	defer func() { // also after runtime.Goexit in an observer
