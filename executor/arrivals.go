@@ -5,30 +5,31 @@ import (
 	"sync"
 )
 
-// The fast path of tasks. One of priority 0 that finds room goes into a list with a lock of its own, and a worker that has
-// ended a task goes on with the next one in the same slot (see swap.go): neither waits for the other at every task.
+// The fast path of tasks. A task of priority 0 that finds room goes into a list with a lock of its own, and a worker that has
+// ended a task takes the next one in the same slot (see swap.go), so submitters and workers need not wait for each other.
 //
-// The list is the end of the queue. Everything else takes both locks (lock), that of the executor first, and moves the list
-// to the queue (mergeLocked). It sees and does what it would if there were no list. Two things happen under one lock alone, and
-// each is right whatever happens under the other:
+// The list is the end of the queue. All other code takes both locks (see lock), that of the executor first, and moves the list
+// to the queue (mergeLocked), so it acts as if there were no list. Two things happen under one lock only, and each is correct
+// whatever happens under the other:
 //
-//   - arrive, under the lock of the list, appends a task if there are places left. partLocked has counted them, and since
-//     then only arrive has filled one, while workers may have made more. So a task that is appended has room. It comes behind
+//   - arrive, under the lock of the list, appends a task if there are places left. partLocked has counted them. Since then
+//     only arrive has filled any, and workers can only have made more, so an appended task has room. It comes behind
 //     all tasks of its priority, because those in the queue were appended earlier. A task that finds no place takes both
-//     locks, and is rejected or waits only if the queue is full then.
-//   - swapLocked, under the lock of the executor, takes the head of a queue whose priority is 0 or above. No task of the list
-//     goes before it, however many have arrived. So this and arrive have the same effect in both orders, and every history is
-//     one of a single lock.
+//     locks, and is rejected or waits only if the queue is still full.
+//   - swapLocked, under the lock of the executor, takes the head of the queue if its priority is 0 or above. No task of the
+//     list goes before it, however many have arrived. So this and arrive have the same effect in either order, and every
+//     history is one that a single lock allows.
 //
-// No arrival is missed. There are places only while nothing has to be done about a task that arrives (quietLocked): the
-// executor runs and its watch looks, and moreover
+// No arrival is missed. There are places only while nothing has to be done when a task arrives (quietLocked): the
+// executor runs, its watch is awake, and one of these holds:
 //
-//   - no task may begin. What changes this takes both locks, and looks at the queue (wakeLocked, from partLocked); or
-//   - the queue is not empty. Then wakeLocked has made sure that a worker is on its way, if there is one to be had, and that one
-//     does the same. swapLocked leaves a task in the queue, so this stays true until a worker takes both locks; or
+//   - no task may begin. Whatever changes this takes both locks, and looks at the queue (wakeLocked, from partLocked);
+//   - the queue is not empty. Then wakeLocked has woken or hired a worker if it could, or all workers are busy. The next one
+//     that takes both locks calls wakeLocked again. swapLocked leaves a task in the queue, so this holds until then;
 //   - a worker lingers: it takes both locks before it sleeps.
 //
-// A worker that takes the last task of the queue, or finds none, thus leaves no places, unless it lingers.
+// So a worker that takes the last task of the queue, or finds none, leaves places only if no other task may begin, or if a
+// worker lingers.
 
 // arrivals are the tasks at the end of the queue.
 type arrivals struct {
@@ -81,7 +82,7 @@ func (x *Executor) partLocked() {
 	x.smooth = x.smoothLocked()
 	x.arrivals.places = 0
 	if x.quietLocked() {
-		x.arrivals.places = x.config.Queue - x.queue.len
+		x.arrivals.places = max(0, x.config.Queue-x.queue.len) // a call may have put one more there: see enter
 	}
 	x.arrivals.mu.Unlock()
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -171,5 +172,58 @@ func TestWhichTasksArrive(t *testing.T) {
 		require.NoError(t, err)
 		synctest.Wait()
 		assert.Equal(t, 0, arrived(), "the worker sleeps")
+	})
+}
+
+// A call under way puts its task into a full queue. Until it has taken it out again, the queue has no places.
+func TestAQueueThatIsMoreThanFullHasNoPlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := full(t)
+		task := &Task[int]{record: record{x: x, ctx: t.Context()}, do: value(1)}
+		task.job = task
+		_, err := x.admit(&task.record, true)
+		require.NoError(t, err)
+		require.True(t, x.enter(&task.record))
+		_, err = TrySubmit(t.Context(), x, value(1))
+		require.ErrorIs(t, err, ErrQueueFull)
+	})
+}
+
+// A task that arrives while no call may begin still ends with its context: the watch runs, and is awake.
+func TestAnArrivalInAPauseIsWatched(t *testing.T) {
+	for _, used := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			x := start(t, Config{})
+			if used {
+				_, err := must(t, x, value(1)).Wait(t.Context())
+				require.NoError(t, err)
+				time.Sleep(2 * look) // the watch dozes
+			}
+			x.Pause()
+			ctx, cancel := context.WithCancelCause(t.Context())
+			task, err := Submit(ctx, x, value(1))
+			require.NoError(t, err)
+			cancel(errBoom)
+			time.Sleep(2 * look)
+			synctest.Wait()
+			assert.Equal(t, Cancelled, task.State())
+		})
+	}
+}
+
+// No task arrives after Stop, also while every slot is in use.
+func TestNothingArrivesAfterStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := start(t, Config{Concurrency: 1})
+		g := make(gate)
+		must(t, x, g.call)
+		synctest.Wait()
+		var stopping sync.WaitGroup
+		stopping.Go(func() { assert.NoError(t, x.Stop(t.Context())) })
+		synctest.Wait()
+		_, err := Submit(t.Context(), x, value(1))
+		require.ErrorIs(t, err, ErrStopped)
+		close(g)
+		stopping.Wait()
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/inflight"
 )
@@ -71,4 +72,17 @@ func TestALateReportOfACallWithoutAdmission(t *testing.T) {
 		assert.Zero(t, x.Guard().Stats().View.Hits)
 		assert.Zero(t, x.Guard().Stats().InFlight)
 	}
+}
+
+// A call that needs no admission is in flight only if it begins: an observer may end the goroutine before that.
+func TestACallWithoutAdmissionThatDoesNotBegin(t *testing.T) {
+	x := start(t, Config{Policy: guard.Policy{Observer: event.Func(func(e event.Event) {
+		if e.Kind == event.TaskStarted {
+			runtime.Goexit()
+		}
+	})}})
+	_, err := must(t, x, value(1)).Wait(t.Context())
+	require.ErrorIs(t, err, errGoexit)
+	assert.Zero(t, x.Guard().Stats().InFlight)
+	assert.Zero(t, x.Guard().Stats().Admitted)
 }

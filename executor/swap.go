@@ -2,8 +2,8 @@ package executor
 
 import "github.com/headrace/headrace/internal/inflight"
 
-// smoothLocked reports whether a worker may go on with the next task in the slot that it has, for as long as only that happens:
-// nothing else waits for the slot, and no more slots are in use than there should be. Whatever changes that takes both locks.
+// smoothLocked reports whether a worker may take the next task in the slot that it has: nothing else waits for the slot, and no
+// more slots are in use than there should be. It stays true until both locks are taken.
 func (x *Executor) smoothLocked() bool {
 	s := &x.slots
 	return x.turn == nil && !x.paused && x.room.len == 0 && !direct &&

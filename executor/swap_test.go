@@ -2,6 +2,7 @@ package executor
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -18,7 +19,7 @@ func TestWhatASwapNeeds(t *testing.T) {
 		t.Helper()
 		x, err := New(Config{})
 		require.NoError(t, err)
-		w := &worker{task: new(record)}
+		w := &worker{task: &record{where: taken}, took: time.Second}
 		x.phase = running // without workers
 		x.slots.most = 1
 		x.slots.take(w)
@@ -42,6 +43,7 @@ func TestWhatASwapNeeds(t *testing.T) {
 		got := x.nextAtHandLocked(w)
 		if got == nil {
 			assert.Same(t, before, w.task)
+			assert.Zero(t, x.pace)
 			return false
 		}
 		assert.Same(t, head, got)
@@ -49,6 +51,7 @@ func TestWhatASwapNeeds(t *testing.T) {
 		assert.Equal(t, taken, got.where)
 		assert.Equal(t, nowhere, before.where)
 		assert.NotSame(t, got, x.cursor)
+		assert.Equal(t, time.Second, x.pace.mean)
 		return true
 	}
 	assert.True(t, swaps(t, func(*Executor, *worker) {}))

@@ -12,10 +12,7 @@ import (
 // own is Do for a call that is the context of its first attempt.
 func (g *Guard) own(o inflight.Own, c throttle.Cost) error {
 	others, free := g.lets(&c)
-	if err := o.Begin(free); err != nil {
-		if free {
-			g.unbegun()
-		}
+	if err := g.begins(o, free); err != nil {
 		return err
 	}
 	if !free {
@@ -29,6 +26,19 @@ func (g *Guard) own(o inflight.Own, c throttle.Cost) error {
 	if again {
 		return k.call.do(o.Around(), o.Call)
 	}
+	return err
+}
+
+// begins has o begin. A free call is in flight already, and is taken out again if it does not begin.
+func (g *Guard) begins(o inflight.Own, free bool) (err error) {
+	begun := false
+	defer func() { // also after runtime.Goexit in an observer
+		if free && !begun {
+			g.unbegun()
+		}
+	}()
+	err = o.Begin(free)
+	begun = err == nil
 	return err
 }
 
