@@ -39,7 +39,7 @@ type bound struct {
 	mu    sync.Mutex // guards all below
 	alarm clock.Alarm
 	over  bool          // the header is there, or the attempt has failed
-	ended atomic.Bool   // cancel was called, or soon is; mu is not needed for it
+	ended atomic.Bool   // cancel was called, or is about to be; not guarded by mu
 	late  *timeoutError // why it was ended; nil: it was not
 }
 

@@ -22,10 +22,16 @@ func (t *transport) hold(body io.ReadCloser) *replay.Answer {
 	})
 }
 
+// mostRetained is how much of a request a response may keep alive: 16 KiB.
+const mostRetained = 16 << 10
+
 // unused returns the Answer of the first attempt, once: a later attempt may not touch what was
-// kept of an earlier one.
+// kept of an earlier one. It returns nil if the request body is large, since a response whose
+// body is part of x keeps all of x alive.
 func (x *exchange) unused() *replay.Answer {
-	if x.keeps {
+	body, kept := x.req.Body, x.payload.Kept()
+	large := len(kept) > mostRetained || kept == nil && body != nil && body != http.NoBody
+	if x.keeps || large {
 		return nil
 	}
 	x.keeps = true

@@ -81,7 +81,7 @@ type upstream struct {
 	latest  atomic.Pointer[credential]
 }
 
-// credential is one that clients are named by.
+// credential is an account and the client name that is derived from it.
 type credential struct {
 	account account.ID
 	client  string

@@ -28,20 +28,20 @@ import (
 // instant before the fold. It refills nothing that another call has used: the word says when the bucket is full, and
 // an earlier clock only sees it emptier. Words of one fast are comparable at any time: they say all that there is to
 // say, so a word that has changed and changed back is the same state. Other limits, and a later base, have a fast of
-// their own, and the old one stays sealed for ever. The call may even have read its clock before the base of a fast: it
-// adds to the instant at which the bucket is full, which is none before the base.
+// their own, and the old one stays sealed for ever. A call may even have read its clock before the base of a fast: it adds
+// to the instant at which the bucket is full, which is never before the base.
 //
 // A call that was held up after it had read its clock is not refused as of that instant: other calls may have taken units
 // that were not there yet, and left some. It reads the clock again, after the word. What does not fit then did not fit
 // when it read the word.
 //
-// The clock is read before anything of the limiter: the instruction that reads it waits for all loads before it, so that
-// a limiter that has to come from memory and the clock would take one after the other. Which clock is not known then, so
-// limiters on the real one share that of the program. For the same reason all that a call needs of one key among many is
-// in one cache line, and the rest is shared by the limiters that were made alike (origin).
+// The clock is read before any field of the limiter. The instruction that reads it waits for all earlier loads, so reading
+// it second would add its latency to that of a cache miss on the limiter. At that point it is not known which clock the
+// limiter uses, so all limiters on the real clock share that of the program. To limit cache misses, all that a call needs
+// of one key among many is in one cache line, and the rest is shared by the limiters that were made alike (origin).
 //
-// New opens the word of a limiter with nothing but a bucket (bornOpen), once: sealed, it stays so, and what is opened
-// later is a fast. After that only Allow opens one, when it has taken the lock anyway. The word is closed to limits that it
+// New opens the word of a limiter that has nothing but a bucket (bornOpen). Once sealed, that word stays sealed, and what
+// is opened later is a fast. After that only Allow opens one, when it has taken the lock anyway. The word is closed to limits that it
 // cannot express (scheduled), and while anything holds calls back or waits (openLocked). When it has no room left, for the
 // count or for the instant, Allow takes the lock, which begins anew.
 

@@ -18,13 +18,16 @@ func TestALimiterIsOneCacheLine(t *testing.T) {
 func TestLimitersShareTheirOrigin(t *testing.T) {
 	t.Cleanup(SetFast(func(clockwork.Clock, bool) bool { return true }))
 	lim := Limits{Windows: []Window{Bucket(1e-3, 2)}}
+	c := clockwork.NewFakeClock()
 	var all [3]*Limiter
 	for i := range all {
 		var err error
-		all[i], err = New(lim)
+		all[i], err = New(lim, WithClock(c))
 		require.NoError(t, err)
 	}
 	require.Nil(t, all[0].state, "nothing of it was needed so far")
+	require.NotZero(t, all[0].born)
+	assert.Equal(t, all[0].born, all[2].born)
 	for range 2 {
 		assert.True(t, all[0].Allow(Cost{}))
 	}

@@ -112,7 +112,7 @@ func (l *Lines) With(ctx context.Context, c Caller) (context.Context, *Ticket) {
 	return inflight.Watch(ctx, t), t
 }
 
-// Issue makes the zero Ticket t what With watches a context with.
+// Issue initialises t, which must be the zero Ticket, for a request of c.
 func (l *Lines) Issue(t *Ticket, c Caller) {
 	c.Priority = min(c.Priority, Batch)
 	t.lines, t.caller = l, c

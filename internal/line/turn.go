@@ -378,7 +378,7 @@ func (a *asking) end(err error) {
 	}
 }
 
-// made is what ends it, from now on.
+// made returns what ends it, and makes it first if necessary.
 func (a *asking) made() *ending {
 	for {
 		if made := a.ending.Load(); made != nil {

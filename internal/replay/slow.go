@@ -29,7 +29,7 @@ type Keeper struct {
 // declared length; negative means unknown. Keep stops early after d, or when done
 // returns true, which receives each piece and may be nil. The Head is then what
 // has arrived, and the Answer reads on from there. A panic of body is the error of
-// the Answer, which is into, unless that is nil.
+// the Answer, which is stored in into, or in a new one if that is nil.
 func (k *Keeper) Keep(into *Answer, body io.ReadCloser, length int64, d time.Duration, done func(fresh []byte) bool) *Answer {
 	if into == nil {
 		into = new(Answer)
