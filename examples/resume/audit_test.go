@@ -72,7 +72,7 @@ func (a *ledgerAudit) lines(t *testing.T) (values map[string]string, twice int, 
 }
 
 // group is how many results are committed together at most.
-const group = 64
+const group = 256
 
 // afterKill notes what has outlived it, and returns how many records: none is lost, each line is of a
 // record, and no more than those of one commit have no line yet.

@@ -12,6 +12,7 @@ type Pacer struct {
 	active float64 // time since then in which the pacer was what held back
 	cycle  float64
 	level  float64 // what may go at once
+	expected bool  // the rate was known before the first mark
 	unused bool    // nothing has been sent, so the first may go at once, whatever its size
 	at     float64 // as of when
 	model  float64 // the provider's bucket, if its rate were Rate and it was empty at the mark
@@ -98,7 +99,7 @@ func (p *Pacer) Crowded(distance float64) {
 // is taken to be unused, as at the start, or to have been drawn on by others.
 func (p *Pacer) Expect(rate, cycle float64, unused bool) {
 	p.begin(rate, cycle)
-	p.On, p.marks, p.unused = true, 1, unused
+	p.On, p.expected, p.marks, p.unused = true, true, 1, unused
 }
 
 // Save has so much go at once, which the provider's bucket is taken to hold.
@@ -225,8 +226,9 @@ func (p *Pacer) Cut(measured, cycle float64, few bool) {
 	}
 }
 
-// Early reports whether so few marks were measured that the bucket is likely to have run over between them.
-func (p *Pacer) Early() bool { return p.marks <= enough }
+// Early reports whether so few marks were measured that the bucket is likely to have run over between them. A rate that was
+// expected needs no such allowance, which is too much for a large bucket.
+func (p *Pacer) Early() bool { return !p.expected && p.marks <= enough }
 
 // Correct replaces the rate of the first mark.
 func (p *Pacer) Correct(rate, cycle float64) {
