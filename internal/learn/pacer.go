@@ -9,20 +9,20 @@ type Pacer struct {
 	On   bool
 	Rate float64 // measured at the last mark
 
-	active float64 // time since then in which the pacer was what held back
-	cycle  float64
-	level  float64 // what may go at once
-	expected bool  // the rate was known before the first mark
-	unused bool    // nothing has been sent, so the first may go at once, whatever its size
-	at     float64 // as of when
-	model  float64 // the provider's bucket, if its rate were Rate and it was empty at the mark
-	fast   float64 // the pace, while it grows exponentially; else 0
-	spurs  bool    // because the headers show that there is room
-	marks  int
-	burst  float64 // how much more than the rate the provider takes after a pause
-	rested bool    // the demand has paused since the last mark
-	span   float64 // of the window in which the provider counts; 0: none is known
-	fewer  float64 // than turnsDeep that may go at once, because such calls were refused
+	active   float64 // time since then in which the pacer was what held back
+	cycle    float64
+	level    float64 // what may go at once
+	expected bool    // the rate was known before the first mark
+	unused   bool    // nothing has been sent, so the first may go at once, whatever its size
+	at       float64 // as of when
+	model    float64 // the provider's bucket, if its rate were Rate and it was empty at the mark
+	fast     float64 // the pace, while it grows exponentially; else 0
+	spurs    bool    // because the headers show that there is room
+	marks    int
+	burst    float64 // how much more than the rate the provider takes after a pause
+	rested   bool    // the demand has paused since the last mark
+	span     float64 // of the window in which the provider counts; 0: none is known
+	fewer    float64 // than turnsDeep that may go at once, because such calls were refused
 
 	Binding bool
 	Agreed  bool // marks agree about the rate
