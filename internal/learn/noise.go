@@ -12,6 +12,7 @@ type Noise struct {
 	refused     float64 // of these, all in an epoch
 	unexplained float64
 	last        float64 // of sent, at the last unexplained one
+	early       float64 // sum of sent at the unexplained ones before that
 	leak        float64 // refusals put down to noise of late
 	exceeded    float64 // times there were too many for that
 	need        float64
@@ -31,6 +32,7 @@ const (
 	explained       = 0.985  // of the rate believed: the provider's bucket was empty
 	explainedWeight = 2.3    // rejections: what one that the rate explains counts for while a share is known; beyond: random rejections
 	memory          = 500    // calls that the share of random rejections is taken of
+	trend           = 0.33   // of the calls between the first and the last unexplained refusal: if the others came sooner on average, they become rarer; the demo
 	noiseGone       = 200    // calls without an unexplained refusal, after which those before it count no more
 	leakShare       = 2.5    // times the share: the refusals that are forgotten with each call
 	leakLeast       = 0.01   // refusals forgotten with each call, besides; beyond: 2 and 5 % random rejections
@@ -70,18 +72,23 @@ func (n *Noise) Refused(measured, believed, pace float64) Opinion {
 		return n.Expected()
 	}
 	if n.unexplained == 0 {
-		n.before, n.sent, n.refused = believed, 0, 1
+		n.before, n.sent, n.last, n.early, n.refused = believed, 0, 0, 0, 1
 	}
 	n.unexplained++
+	n.early += n.last
 	n.last = n.sent
 	need := max(n.need, convinced)
-	if n.unexplained >= need && n.refused-1 <= noisy*n.sent && pace < memoryHolds*n.before {
+	if n.unexplained >= need && !n.rarer() && n.refused-1 <= noisy*n.sent && pace < memoryHolds*n.before {
 		n.Share, n.leak = min(noisy, n.refused/n.sent), 0
 		n.unexplained = 0
 		return Restore
 	}
 	return Believe
 }
+
+// rarer reports whether unexplained refusals became rarer as the pace fell, as those of a limit do: most of them are among the first
+// calls (Laplace's trend test).
+func (n *Noise) rarer() bool { return n.early < trend*(n.unexplained-2)*n.last }
 
 // Forget drops what could not be explained, because it is now.
 func (n *Noise) Forget() { n.unexplained = 0 }

@@ -52,6 +52,34 @@ func TestNoiseIsWhatNoPacePrevents(t *testing.T) {
 	}
 }
 
+// A limit that has fallen refuses fewer of the calls, the lower the pace; random rejections do not.
+func TestNoiseDoesNotBecomeRarer(t *testing.T) {
+	for name, c := range map[string]struct {
+		gaps []int // calls before each refusal but the first
+		want Opinion
+	}{
+		"as many each time":           {[]int{40, 40, 40}, Restore},
+		"fewer":                       {[]int{95, 33, 11}, Restore},
+		"in any order":                {[]int{33, 95, 60}, Restore},
+		"a fallen limit":              {[]int{11, 33, 95}, Believe},
+		"a fallen limit, once more":   {[]int{7, 17, 45, 39}, Believe},
+		"until it is regular": {[]int{7, 17, 45, 39, 40}, Restore},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var n Noise
+			last := noiseAfter(&n, 1, 0, 0.8, 0.9)
+			for _, calls := range c.gaps {
+				for range calls {
+					n.Sent()
+				}
+				n.Hit()
+				last = n.Refused(72, 80, 80)
+			}
+			assert.Equal(t, c.want, last)
+		})
+	}
+}
+
 // Most of the calls that a fallen limit refuses belong to few epochs.
 func TestNoiseCountsAllRefusalsOfAnEpoch(t *testing.T) {
 	for more, want := range map[int]Opinion{1: Restore, 2: Believe} {
