@@ -58,12 +58,12 @@ func TestNoiseDoesNotBecomeRarer(t *testing.T) {
 		gaps []int // calls before each refusal but the first
 		want Opinion
 	}{
-		"as many each time":           {[]int{40, 40, 40}, Restore},
-		"fewer":                       {[]int{95, 33, 11}, Restore},
-		"in any order":                {[]int{33, 95, 60}, Restore},
-		"a fallen limit":              {[]int{11, 33, 95}, Believe},
-		"a fallen limit, once more":   {[]int{7, 17, 45, 39}, Believe},
-		"until it is regular": {[]int{7, 17, 45, 39, 40}, Restore},
+		"as many each time":         {[]int{40, 40, 40}, Restore},
+		"fewer":                     {[]int{95, 33, 11}, Restore},
+		"in any order":              {[]int{33, 95, 60}, Restore},
+		"a fallen limit":            {[]int{11, 33, 95}, Believe},
+		"a fallen limit, once more": {[]int{7, 17, 45, 39}, Believe},
+		"until it is regular":       {[]int{7, 17, 45, 39, 40}, Restore},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var n Noise
