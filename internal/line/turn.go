@@ -3,7 +3,6 @@ package line
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"time"
 
 	"github.com/headrace/headrace/internal/intake"
@@ -137,12 +136,6 @@ func (t *turn) begin(ctx context.Context) (ask *asking, err error) {
 	return nil, nil
 }
 
-// follow has the line go on if the context of a turn that asks ends, and the
-// guard does not return.
-func (t *turn) follow(ask *asking) {
-	t.stop = context.AfterFunc(ask.Context, func() { t.ticket.lines.lapse(t, ask) })
-}
-
 // Queued implements inflight.Turn: a call that asks without an order has to wait,
 // and joins the line.
 func (t *turn) Queued() {
@@ -271,139 +264,3 @@ func (l *Lines) end(t *turn, ask *asking, err error) {
 	ask.end(err)
 	l.lapse(t, ask)
 }
-
-// lapse takes t out of the line if it has not returned after a while.
-func (l *Lines) lapse(t *turn, ask *asking) {
-	l.clock.AfterFunc(patience, func() {
-		l.mu.Lock()
-		recall := nothing
-		if n := t.line; n != nil && t.ask == ask {
-			if t.inLine() {
-				n.leave(t, false)
-			}
-			if n.asking == t {
-				n.asking = nil
-			}
-			recall = n.choose()
-		}
-		l.mu.Unlock()
-		recall()
-	})
-}
-
-// arm sets the timer for the turn that has waited longest.
-func (l *Lines) arm(now time.Duration) {
-	first := l.waiting.first
-	if first == nil || l.armed && l.armedFor <= first.since {
-		return
-	}
-	l.armed, l.armedFor = true, first.since
-	left := l.left(first, now)
-	if l.timer == nil {
-		l.timer = l.clock.AfterFunc(left, l.expire)
-	} else {
-		l.timer.Reset(left)
-	}
-}
-
-// left is for how long t may still wait.
-func (l *Lines) left(t *turn, now time.Duration) time.Duration {
-	return max(0, l.maxWait-(now-t.since))
-}
-
-// late is the error of a turn that is ahead and has waited for too long.
-func (l *Lines) late(t *turn) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now := l.clock.Elapsed()
-	return l.of(t.name).late(t, now)
-}
-
-// late is the error of a turn that has waited for too long.
-func (n *line) late(t *turn, now time.Duration) *WaitError {
-	return &WaitError{n.name, now - t.since, n.retryAfter(now)}
-}
-
-// expire ends the turns that have waited for too long.
-func (l *Lines) expire() {
-	var ends []func()
-	l.mu.Lock()
-	l.armed = false
-	now := l.clock.Elapsed()
-	for t := l.waiting.first; t != nil && now-t.since >= l.maxWait; t = l.waiting.first {
-		n := t.line
-		err := n.late(t, now)
-		t.err = err
-		if ask := t.ask; ask != nil {
-			l.waiting.remove(t) // it leaves the line when it returns
-			ends = append(ends, func() { l.end(t, ask, err) })
-			continue
-		}
-		n.leave(t, false)
-		if n.asking == t {
-			n.asking = nil
-		}
-		t.tell()
-		ends = append(ends, n.choose())
-	}
-	l.arm(now)
-	l.mu.Unlock()
-	for _, end := range ends {
-		end()
-	}
-}
-
-// asking is the context that a call waits for admission under. It ends with the
-// one that it is made of, or by end. Most calls do not have to wait, so what ends
-// it is only made when it is needed.
-type asking struct {
-	context.Context //nolint:containedctx // it is a context
-
-	ending atomic.Pointer[ending] // nil: it was not needed
-}
-
-// ending is a context with what ends it.
-type ending struct {
-	context.Context //nolint:containedctx // it is a context
-
-	cancel context.CancelCauseFunc
-}
-
-// end ends it; a nil error says that it is not needed any more.
-func (a *asking) end(err error) {
-	if err != nil {
-		a.made().cancel(err)
-	} else if made := a.ending.Load(); made != nil {
-		made.cancel(nil)
-	}
-}
-
-// made returns what ends it, and makes it first if necessary.
-func (a *asking) made() *ending {
-	for {
-		if made := a.ending.Load(); made != nil {
-			return made
-		}
-		ctx, cancel := context.WithCancelCause(a.Context)
-		if !a.ending.CompareAndSwap(nil, &ending{ctx, cancel}) {
-			cancel(nil) // another one was made meanwhile
-		}
-	}
-}
-
-// current is the context as it is now.
-func (a *asking) current() context.Context {
-	if made := a.ending.Load(); made != nil {
-		return made
-	}
-	return a.Context
-}
-
-// Done implements context.Context.
-func (a *asking) Done() <-chan struct{} { return a.made().Done() }
-
-// Err implements context.Context.
-func (a *asking) Err() error { return a.current().Err() }
-
-// Value implements context.Context.
-func (a *asking) Value(key any) any { return a.current().Value(key) }

@@ -1,14 +1,10 @@
 package sqlitestore
 
 import (
-	"bytes"
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/internal/meter"
 	"github.com/headrace/headrace/internal/tally"
 	"github.com/headrace/headrace/quota"
@@ -26,78 +22,8 @@ type ledger struct {
 	freed []string // keys of which something was given back
 }
 
-// account is one key.
-type account struct {
-	meter.Key
-	name  string
-	found bool // in the file
-	gone  bool // it was there, and is to be deleted unless it is dirty
-	dirty bool // differs from what is there
-}
-
-// quotaClock is the time of the store, in nanoseconds since 1970, and the last token.
-type quotaClock struct{ at, wall, token int64 }
-
-// mostAhead is how far the store's time waits for a clock that was set back, at half speed. If it is further ahead, the
-// clock was wrong before: the store's time goes on at full speed, and calendars follow the clock.
-const mostAhead = int64(24 * time.Hour)
-
-func (c *quotaClock) farAhead() bool { return c.at-c.wall > mostAhead }
-
-// tick never steps back. While the host's clock is behind, because it was set
-// back, the store's runs half as fast until it has caught up, unless it is far ahead. It reports whether
-// it was set back, which has to be written: the next tick counts from there.
-func (c *quotaClock) tick(wall int64) (setBack bool) {
-	setBack = wall < c.wall
-	switch {
-	case wall >= c.at:
-		c.at = wall
-	case wall > c.wall && c.farAhead():
-		c.at += wall - c.wall
-	case wall > c.wall:
-		c.at += (wall - c.wall) / 2
-	}
-	c.wall = wall
-	return setBack
-}
-
-// base is the instant 0 of calendars by the host's clock.
-func (c *quotaClock) base() time.Time {
-	if c.farAhead() {
-		return epoch().Add(time.Duration(c.wall - c.at))
-	}
-	return epoch()
-}
-
-// append appends the clock and its sum to b.
-func (c *quotaClock) append(b []byte) []byte {
-	for _, n := range []int64{c.at, c.wall, c.token, int64(sum(0).numbers(c.at, c.wall, c.token))} {
-		b = binary.LittleEndian.AppendUint64(b, uint64(n)) //nolint:gosec // all 64 bits of it
-	}
-	return b
-}
-
-// read reports whether b is a clock.
-func (c *quotaClock) read(b []byte) bool {
-	if len(b) != 4*8 {
-		return false
-	}
-	for i, n := range []*int64{&c.at, &c.wall, &c.token} {
-		*n = int64(binary.LittleEndian.Uint64(b[8*i:])) //nolint:gosec // all 64 bits of it
-	}
-	return bytes.Equal(b, c.append(nil))
-}
-
 // mostShapes is how many shapes a call is compared with.
 const mostShapes = 16
-
-const (
-	readQuota   = `SELECT state FROM quotas WHERE key = ?`
-	addQuota    = `INSERT OR ROLLBACK INTO quotas (state, key) VALUES (?, ?)`
-	writeQuota  = `UPDATE OR ROLLBACK quotas SET state = ? WHERE key = ?`
-	deleteQuota = `DELETE FROM quotas WHERE key = ?`
-	listQuotas  = `SELECT key, state FROM quotas WHERE key >= ? ORDER BY key LIMIT ?`
-)
 
 func newLedger(q *Quota) (*ledger, error) {
 	l := &ledger{q: q, keys: map[string]*account{}}
@@ -343,148 +269,4 @@ func (l *ledger) renew(tickets []quota.Ticket, lease time.Duration) (lost []quot
 		}
 	}
 	return lost, nil
-}
-
-// forget deletes the key, whatever is in its row.
-func (l *ledger) forget(name string) {
-	l.keys[name] = &account{name: name, gone: true}
-	l.freed = append(l.freed, name)
-}
-
-func (l *ledger) cool(key string, d time.Duration) error {
-	k, err := l.load(key)
-	if err == nil && d > 0 {
-		k.Cooled, k.dirty = max(k.Cooled, l.after(d)), true
-	}
-	return err
-}
-
-// load returns the key, without the slots that have lapsed.
-func (l *ledger) load(name string) (*account, error) {
-	if k := l.keys[name]; k != nil {
-		return k, nil
-	}
-	var text []byte
-	found, err := l.q.tx.row([]any{&text}, readQuota, []byte(name))
-	if err != nil {
-		return nil, err
-	}
-	k := &account{name: name, found: found}
-	if found {
-		read, err := l.q.codec.Read(text, name)
-		if err != nil {
-			return nil, stateError(name, err)
-		}
-		k.Key = *read
-		k.Lapse(l.now)
-	}
-	l.keys[name] = k
-	return k, nil
-}
-
-// stateError is err about the state of a key.
-func stateError(name string, err error) error {
-	if errors.Is(err, meter.ErrDamaged) {
-		return &sumError{of: fmt.Sprintf("the limits of %q", name)}
-	}
-	return &fault.FieldError{Owner: "sqlitestore", Field: fmt.Sprintf("the limits of %q", name), Problem: err.Error()}
-}
-
-// write writes what has changed.
-func (l *ledger) write() error {
-	news := 0
-	for _, k := range l.keys {
-		if k.gone {
-			if _, err := l.q.tx.exec(deleteQuota, []byte(k.name)); err != nil {
-				return err
-			}
-		}
-		if !k.dirty {
-			continue
-		}
-		l.used = true
-		query := writeQuota
-		if !k.found {
-			query = addQuota
-			news++
-		}
-		l.q.bytes = l.q.codec.Append(l.q.bytes[:0], k.name, &k.Key)
-		if _, err := l.q.tx.exec(query, l.q.bytes, []byte(k.name)); err != nil {
-			return err
-		}
-	}
-	if news > 0 {
-		if err := l.sweep(2 * news); err != nil {
-			return err
-		}
-	}
-	if !l.used {
-		return nil
-	}
-	query := writeQuota
-	if l.first {
-		query = addQuota
-	}
-	_, err := l.q.tx.exec(query, l.clock.append(l.q.bytes[:0]), []byte{})
-	return err
-}
-
-// sweep looks at the next n keys and deletes those that do not differ from a
-// new one. Called with twice the number of new keys, it deletes idle keys
-// faster than new ones are made.
-func (l *ledger) sweep(n int) error {
-	page, err := l.page(max(l.q.hand, firstKey), n)
-	if err != nil {
-		return err
-	}
-	l.q.hand = firstKey
-	if len(page) == n {
-		l.q.hand = page[n-1].name + "\x00"
-	}
-	for _, k := range page {
-		if k.damaged || !k.Idle(l.now) {
-			continue
-		}
-		if _, err := l.q.tx.exec(deleteQuota, []byte(k.name)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// firstKey is where the keys begin, behind the clock.
-const firstKey = "\x00"
-
-// listed is a key of a page.
-type listed struct {
-	meter.Key
-	name    string
-	damaged bool
-}
-
-// page returns n keys in their order, from one on.
-func (l *ledger) page(from string, n int) (page []listed, err error) {
-	statement, err := l.q.tx.prepared(listQuotas) //nolint:sqlclosecheck // it is kept; close closes it
-	if err != nil {
-		return nil, err
-	}
-	rows, err := statement.QueryContext(l.q.tx.ctx, []byte(from), n)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var name, text []byte
-		if err := rows.Scan(&name, &text); err != nil {
-			return nil, err
-		}
-		k := listed{name: string(name)}
-		if read, err := l.q.codec.Read(text, k.name); err == nil {
-			k.Key = *read
-		} else {
-			k.damaged = true
-		}
-		page = append(page, k)
-	}
-	return page, rows.Err()
 }
