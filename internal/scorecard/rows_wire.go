@@ -70,7 +70,7 @@ func wireRows() []row {
 			}, fuzzing("./service FuzzREST")...),
 			mutants: []mutant{
 				{
-					name: "a token is right if its scheme is", file: "service/internal/rest/rest.go", old: "return found == 1 && strings", new: "return found <= 1 && strings",
+					name: "a token is right if its scheme is", file: "service/internal/rest/authorize.go", old: "return found == 1 && strings", new: "return found <= 1 && strings",
 					run: run{packages: "./service", tests: "^TestTokens(OfGRPC)?$"}, by: "401|200|Unauthenticated",
 				},
 			},

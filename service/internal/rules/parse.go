@@ -3,10 +3,8 @@ package rules
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -20,7 +18,6 @@ import (
 	"github.com/headrace/headrace/internal/header"
 	"github.com/headrace/headrace/internal/near"
 	"github.com/headrace/headrace/internal/yamldoc"
-	"github.com/headrace/headrace/throttle"
 )
 
 // Config is a validated configuration with the secrets that its files hold.
@@ -45,9 +42,6 @@ func Load(path string) (*Config, []byte, error) {
 	c, err := parse(path, filepath.Dir(path), data)
 	return c, data, err
 }
-
-// Read returns the bytes of a configuration file.
-func Read(path string) ([]byte, error) { return readBounded(path, largestFile) }
 
 // Parse reads a configuration from YAML or JSON. Files of secrets are relative to the
 // working directory.
@@ -180,113 +174,6 @@ func (f *File) rules(p *document.Problems) *Set {
 	return s
 }
 
-// nameOf is the name of a limit that has none.
-func nameOf(i int, l *Limit) string {
-	name := l.Scope
-	if l.Resource != "" {
-		name += "/" + l.Resource
-	}
-	if names.MatchString(name) && name != "default" {
-		return name
-	}
-	return fmt.Sprintf("limit-%d", i+1)
-}
-
-// longestName bounds scopes and resources in bytes.
-const longestName = 256
-
-// checkText is for a scope or a resource.
-func checkText(keys []string, text string, required bool, p *document.Problems) {
-	switch {
-	case text == "" && required:
-		p.Addf(keys, "it is missing: write one such as user")
-	case len(text) > longestName:
-		p.Addf(keys, "it has more than %d bytes", longestName)
-	case strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\uFFFD' }):
-		p.Addf(keys, "it has a control character")
-	}
-}
-
-// rule is what l means.
-func (l *Limit) rule(keys []string, p *document.Problems) *Rule {
-	r := &Rule{Name: l.Name, Scope: l.Scope, Resource: l.Resource}
-	if l.Name != "" && !names.MatchString(l.Name) {
-		p.Addf(document.Below(keys, "name"), "%q is not a name: write up to 64 letters, digits and . _ : / -", document.Clip(l.Name))
-	}
-	if l.MinRefill != nil {
-		if n := *l.MinRefill; n < 0 || n > mostMinRefill {
-			p.Addf(document.Below(keys, "min_refill_interval_ms"), "%d is not between 0 and %d", n, mostMinRefill)
-		} else {
-			r.MinWait = time.Duration(n) * time.Millisecond
-		}
-	}
-	if l.Limits != nil {
-		l.windows(r, keys, p)
-		return r
-	}
-	at := document.Below(keys, "capacity")
-	switch {
-	case l.Capacity == 0 && l.RefillRate == nil:
-		p.Mixf(at, "there is neither a capacity nor limits: write one of them, such as capacity: 100 or limits: 5/s")
-		return r
-	case l.Capacity < 1 || l.Capacity > throttle.MaxAmount:
-		p.Addf(at, "%d is not between 1 and %d", l.Capacity, int64(throttle.MaxAmount))
-		return r
-	case l.RefillRate == nil:
-		p.Mixf(document.Below(keys, "refill_rate"), "it is missing: write tokens per second, or 0 for a quota that is never refilled")
-		return r
-	}
-	rate := *l.RefillRate
-	at = document.Below(keys, "refill_rate")
-	switch {
-	case !(rate >= 0):
-		p.Addf(at, "%g is negative: write tokens per second, or 0 for a quota that is never refilled", rate)
-		return r
-	case rate > float64(l.Capacity)*refillFactor:
-		p.Mixf(at, "%g is more than %d times the capacity: write at most %d", rate, refillFactor, l.Capacity*refillFactor)
-		return r
-	case rate == 0:
-		r.OneShot = true
-		r.Limits.Windows = []throttle.Window{throttle.Fixed(l.Capacity, oneShot, oneShotSince).Of(throttle.Points)}
-	default:
-		r.Limits.Windows = []throttle.Window{throttle.Bucket(rate, l.Capacity).Of(throttle.Points)}
-	}
-	if err := r.Limits.Validate(); err != nil {
-		p.Addf(at, "%g is too slow for a capacity of %d: write 0 for a quota that is never refilled", rate, l.Capacity)
-	}
-	return r
-}
-
-// A one-shot quota is a calendar window of a century. Of all windows it is the cheapest
-// to keep, and its end is past every clock that is right.
-const oneShot = 36_500 * 24 * time.Hour
-
-var oneShotSince = time.Date(2020, time.January, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant
-
-// windows makes a rule of limits in text form, which count tokens of checks.
-func (l *Limit) windows(r *Rule, keys []string, p *document.Problems) {
-	at := document.Below(keys, "limits")
-	if l.Capacity != 0 || l.RefillRate != nil {
-		p.Mixf(at, "it is set together with capacity or refill_rate: leave one of them out")
-	}
-	const mostWindows = 8
-	switch n := len(l.Limits.Windows); {
-	case n == 0 && l.Limits.Concurrency == 0:
-		p.Addf(at, "there is no window: write one such as 5/s")
-	case n > mostWindows:
-		p.Addf(at, "%d windows are more than %d", n, mostWindows)
-	}
-	if l.Limits.Concurrency > 0 {
-		p.Addf(at, "%d concurrent cannot be enforced, because a check does not end: write windows, such as 5/s", l.Limits.Concurrency)
-	}
-	for _, w := range l.Limits.Windows {
-		if w.Unit() != throttle.Requests {
-			p.Addf(at, "%s counts %s: leave the unit out, since every window counts the tokens of checks", w, w.Unit())
-		}
-		r.Limits.Windows = append(r.Limits.Windows, w.Of(throttle.Points))
-	}
-}
-
 const mostEnvoyFiles = 1000
 
 func (e *Envoy) check(dir string, p *document.Problems) {
@@ -364,83 +251,4 @@ func (r *Runtime) check(p *document.Problems) {
 			*n.v = n.normal
 		}
 	}
-}
-
-// tokenText is what a bearer token may consist of.
-var tokenText = regexp.MustCompile(`^[A-Za-z0-9._~+/-]{16,512}=*$`)
-
-// secrets reads tokens and the key of permits. Nothing of them is ever in a problem.
-func (c *Config) secrets(dir string, p *document.Problems) {
-	a := &c.Runtime.Auth
-	at := []string{"runtime", "auth", "token_hashes"}
-	for _, text := range a.TokenHashes {
-		sum, err := hex.DecodeString(text)
-		if err != nil || len(sum) != sha256.Size {
-			p.Addf(at, "one of them is not a SHA-256 hash of 64 hexadecimal digits, as of sha256sum")
-			continue
-		}
-		c.Tokens = append(c.Tokens, [sha256.Size]byte(sum))
-	}
-	if a.TokenFile != "" {
-		at := []string{"runtime", "auth", "token_file"}
-		text, err := readBounded(inDir(dir, a.TokenFile), mostTokens*600)
-		if err != nil {
-			p.Addf(at, "%s", err)
-		}
-		n := 0
-		for line := range strings.Lines(string(text)) {
-			line = strings.TrimSpace(line)
-			if line == "" || strings.HasPrefix(line, "#") {
-				continue
-			}
-			if !tokenText.MatchString(line) {
-				p.Addf(at, "a line is not a token of 16 to 512 letters, digits and . _ ~ + / -: use a random one, as of openssl rand -hex 32")
-				break
-			}
-			n++
-			c.Tokens = append(c.Tokens, sha256.Sum256([]byte(line)))
-		}
-		if n == 0 && err == nil {
-			p.Addf(at, "the file has no token: write one a line, as of openssl rand -hex 32")
-		}
-	}
-	if len(c.Tokens) > mostTokens {
-		p.Addf([]string{"runtime", "auth"}, "%d tokens are more than %d", len(c.Tokens), mostTokens)
-	}
-	if file := c.Runtime.Permits.KeyFile; file != "" {
-		const shortest, longest = 32, 4096
-		at := []string{"runtime", "permits", "key_file"}
-		text, err := readBounded(inDir(dir, file), longest)
-		if err != nil {
-			p.Addf(at, "%s", err)
-		} else if c.Key = []byte(strings.TrimSpace(string(text))); len(c.Key) < shortest {
-			p.Addf(at, "the key has fewer than %d bytes: use a random one, as of openssl rand -hex 32", shortest)
-		}
-	}
-}
-
-func inDir(dir, file string) string {
-	if filepath.IsAbs(file) {
-		return file
-	}
-	return filepath.Join(dir, file)
-}
-
-var errTooLong = errors.New("the file is too long")
-
-// readBounded reads a file that has at most so many bytes. It does not wait for a pipe.
-func readBounded(path string, most int64) ([]byte, error) {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a file", path)
-	}
-	f, err := os.Open(path) //nolint:gosec // the operator names the file
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() //nolint:errcheck // it was read
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(data)) > most {
-		err = fmt.Errorf("%s: %w: at most %d bytes are read", path, errTooLong, most)
-	}
-	return data, err
 }

@@ -1,0 +1,215 @@
+package rest
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/service/internal/decide"
+)
+
+func (h *Handler) check(w http.ResponseWriter, r *http.Request, x *scratch) error {
+	var in checkIn
+	if !in.scan(x.body.String()) {
+		if err := decode(&x.body, &in); err != nil {
+			return err
+		}
+	}
+	c, err := in.check("")
+	if err != nil {
+		return err
+	}
+	res, err := h.d.Check(r.Context(), c)
+	if err != nil {
+		return err
+	}
+	x.fields.result(&res, res.RetryAfter, res.Allowed)
+	out := resultOf(&res, res.Allowed)
+	out.Permit = res.Permit
+	x.out = out.appendObject(x.out)
+	x.send(w, status(res.Allowed))
+	return nil
+}
+
+func (h *Handler) checkAll(w http.ResponseWriter, r *http.Request, x *scratch) error {
+	var in allIn
+	if err := decode(&x.body, &in); err != nil {
+		return err
+	}
+	if in.MaxWait != nil {
+		return bad("max_wait_seconds", "it is for /acquire: leave it out")
+	}
+	cs, err := in.list()
+	if err != nil {
+		return err
+	}
+	a, err := h.d.CheckAll(r.Context(), cs)
+	if err != nil {
+		return err
+	}
+	h.all(w, x, &a)
+	return nil
+}
+
+func (h *Handler) acquire(w http.ResponseWriter, r *http.Request, x *scratch) error {
+	var in allIn
+	if err := decode(&x.body, &in); err != nil {
+		return err
+	}
+	cs, err := in.list()
+	if err != nil {
+		return err
+	}
+	wait, err := in.wait()
+	if err != nil {
+		return err
+	}
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(wait + answerTime)) // a recorder has none
+	a, err := h.d.Acquire(r.Context(), cs, wait)
+	if err != nil {
+		return err
+	}
+	h.all(w, x, &a)
+	return nil
+}
+
+// answerTime is how long a client may take to read an answer.
+const answerTime = 30 * time.Second
+
+func (h *Handler) batch(w http.ResponseWriter, r *http.Request, x *scratch) error {
+	var in struct {
+		Checks []checkIn `json:"checks"`
+	}
+	if err := decode(&x.body, &in); err != nil {
+		return err
+	}
+	cs := make([]decide.Check, len(in.Checks))
+	for i := range in.Checks {
+		var err error
+		if cs[i], err = in.Checks[i].check(index("checks", i) + "."); err != nil {
+			return err
+		}
+	}
+	all, err := h.d.Batch(r.Context(), cs)
+	if err != nil {
+		return err
+	}
+	out := make([]resultOut, len(all))
+	for i := range all {
+		o := &out[i]
+		if err := all[i].Err; err != nil {
+			if r.Context().Err() != nil {
+				return err
+			}
+			p := h.problem(r, err)
+			*o = resultOut{named: namedOf(&all[i].Check), Error: &errorOut{p.Code, p.Detail, p.Field}, Degraded: p.reason, RetryAfter: p.retryAfter}
+			continue
+		}
+		*o = resultOf(&all[i].Result, all[i].Allowed)
+		o.named, o.Permit = namedOf(&all[i].Check), all[i].Permit
+	}
+	x.out = append(appendResults(append(x.out, '{'), out), '}')
+	x.send(w, http.StatusOK)
+	return nil
+}
+
+func (h *Handler) settle(w http.ResponseWriter, r *http.Request, x *scratch) error {
+	var in struct {
+		Permit string   `json:"permit"`
+		Used   *amounts `json:"tokens_used"`
+	}
+	if err := decode(&x.body, &in); err != nil {
+		return err
+	}
+	if in.Permit == "" {
+		return bad("permit", "it is missing: give that of a check")
+	}
+	if in.Used == nil {
+		return bad("tokens_used", "it is missing: give the tokens that were used, or a list with one number for each check")
+	}
+	err := h.d.Settle(r.Context(), in.Permit, *in.Used)
+	if f, ok := errors.AsType[*fault.FieldError](err); ok {
+		return bad("tokens_used"+strings.TrimPrefix(f.Field, "actual"), "%s", f.Problem)
+	}
+	if err != nil {
+		return err
+	}
+	write(w, http.StatusOK, map[string]bool{"settled": true})
+	return nil
+}
+
+func (h *Handler) cancel(w http.ResponseWriter, r *http.Request, x *scratch) error {
+	var in struct {
+		Permit string `json:"permit"`
+	}
+	if err := decode(&x.body, &in); err != nil {
+		return err
+	}
+	if in.Permit == "" {
+		return bad("permit", "it is missing: give that of a check")
+	}
+	if err := h.d.Cancel(r.Context(), in.Permit); err != nil {
+		return err
+	}
+	write(w, http.StatusOK, map[string]bool{"cancelled": true})
+	return nil
+}
+
+// bucket is GET and DELETE of one limit.
+func (h *Handler) bucket(w http.ResponseWriter, r *http.Request) error {
+	parts := strings.Split(strings.TrimPrefix(r.URL.EscapedPath(), buckets), "/")
+	if len(parts) != 3 {
+		return bad("path", "it is not %s{scope}/{identifier}/{resource}: escape a slash as %%2F", buckets)
+	}
+	for i, p := range parts {
+		text, err := url.PathUnescape(p)
+		if err != nil || text == "" {
+			return bad("path", "a part of it is empty, or wrongly escaped")
+		}
+		parts[i] = text
+	}
+	if r.Method == http.MethodDelete {
+		if err := h.d.Forget(r.Context(), parts[0], parts[1], parts[2]); err != nil {
+			return err
+		}
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	b, err := h.d.Bucket(r.Context(), parts[0], parts[1], parts[2])
+	if err != nil {
+		return err
+	}
+	out := bucketOut{
+		Scope: b.Scope, Identifier: b.Identifier, Resource: b.Resource, Rule: b.Rule, Remaining: b.Remaining, Capacity: b.Capacity, ResetAt: when(b.ResetAt),
+		Degraded: b.Degraded != "", DegradedReason: b.Degraded,
+	}
+	for _, x := range b.Windows {
+		o := windowOut{Name: x.Name, Quota: x.Quota, Left: x.Left, ResetsIn: seconds(x.ResetsIn)}
+		if x.Per > 0 {
+			o.Per = new(seconds(x.Per))
+		}
+		out.Windows = append(out.Windows, o)
+	}
+	write(w, http.StatusOK, &out)
+	return nil
+}
+
+// ready answers 503 while checks cannot be answered.
+func (h *Handler) ready(w http.ResponseWriter, r *http.Request) {
+	x := h.d.Health(r.Context())
+	out := healthOut{
+		Status: x.Status, StoreReachable: x.StoreReachable, Breaker: string(x.Breaker), RetryAfter: seconds(x.RetryAfter),
+		ClockSkew: seconds(x.Skewed), Reason: x.Reason,
+	}
+	code := http.StatusOK
+	if h.o.Draining() {
+		out.Status = "draining"
+	}
+	if out.Status == "unhealthy" || out.Status == "draining" {
+		code = http.StatusServiceUnavailable
+	}
+	write(w, code, &out)
+}
