@@ -50,8 +50,8 @@ func newAttempt(c *call, req *http.Request) *attempt {
 	c.waited.CompareAndSwap(0, int64(now-c.begun))
 	a.call, a.begun = c, now
 	a.scope = scope{req.Context(), c, a}
-	a.trace = httptrace.ClientTrace{TLSHandshakeStart: a.onTLS, GotConn: a.onConn, WroteRequest: a.onSent}
-	ctx, cancel := context.WithCancelCause(httptrace.WithClientTrace(&a.scope, &a.trace))
+	a.hook(httptrace.ContextClientTrace(req.Context()))
+	ctx, cancel := context.WithCancelCause(&a.scope)
 	a.cancel = cancel
 	if c.client.config.Sign != nil {
 		a.req = req.Clone(ctx) //nolint:contextcheck // it stands on the request's, through the scope

@@ -1,6 +1,10 @@
 package httpclient
 
-import "context"
+import (
+	"context"
+
+	"github.com/headrace/headrace/internal/clienttrace"
+)
 
 type (
 	callKey    struct{}
@@ -23,6 +27,10 @@ func (s *scope) Value(key any) any {
 	case attemptKey:
 		if s.attempt != nil {
 			return s.attempt
+		}
+	default:
+		if s.attempt != nil && clienttrace.Is(key) {
+			return &s.attempt.trace
 		}
 	}
 	return s.Context.Value(key)
