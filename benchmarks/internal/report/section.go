@@ -77,6 +77,10 @@ func Sections() []Section {
 				"in an errgroup, failsafe-go-limited with a rate limiter too.",
 		},
 		{
+			Title: "Guarded batch on one core", Op: "BatchGuardedOneCore", Unit: "ns/item", Reference: "failsafe-go",
+			Text: "The same without contention: the sixteen workers take turns on one core. Between cores, each item moves the state of the limiter twice.",
+		},
+		{
 			Title: "A call under a controller", Op: "Do", Unit: ns, Reference: "aimd", Extra: []string{bytes, allocs},
 			Text: "A call that does nothing under a limiter with room, and the controller that judges the result.",
 		},

@@ -142,6 +142,7 @@ func Targets() []Target {
 		ratio("an item of a batch of flows of one step", "Flow", "headrace", "ns/item", "errgroup", 3),
 		ratio("an item with limiter, controller and retry, beside retry and bulkhead", "BatchGuarded", "headrace", "ns/item", "failsafe-go", 0.75),
 		ratio("an item with limiter, controller and retry, beside none of them", "BatchGuarded", "headrace", "ns/item", "errgroup", 1.5),
+		ratio("an item with limiter, controller and retry on one core, beside none of them", "BatchGuardedOneCore", "headrace", "ns/item", "errgroup", 1.5),
 		ratio("a streamed item, in order", "Stream", "headrace", "ns/item", "errgroup", 1),
 		ratio("a call through an executor, beside a worker pool of channels", "Executor", "headrace", "ns/item", "channel-pool", 1.2),
 		ratio("a call under Measured, beside AIMD", "Do", "measured", ns, "aimd", 1),
