@@ -9,6 +9,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/breaker"
+	"github.com/headrace/headrace/internal/clienttrace"
 	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/throttle"
 )
@@ -53,7 +54,7 @@ func (k *attempt) Value(key any) any {
 		return k
 	case inflight.Private(key):
 		return nil
-	case k.hooks != nil && inflight.IsTrace(key):
+	case k.hooks != nil && clienttrace.Is(key):
 		return k.hooks
 	}
 	return k.Context.Value(key)

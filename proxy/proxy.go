@@ -10,6 +10,7 @@ import (
 
 	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/internal/account"
+	"github.com/headrace/headrace/internal/clienttrace"
 	"github.com/headrace/headrace/internal/clock"
 	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/invalid"
@@ -94,7 +95,7 @@ func (x *exchange) Value(key any) any {
 		return x
 	case inflight.Private(key):
 		return inflight.Watcher(&x.ticket)
-	case inflight.IsTrace(key) && x.early.to != nil:
+	case clienttrace.Is(key) && x.early.to != nil:
 		return &x.early.hooks
 	}
 	return x.Context.Value(key)
