@@ -60,6 +60,13 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	if m.Calls.On && !m.off.Has(GrowthRule) {
 		m.calm.Marked(measured.Calls, m.Calls.Rate)
 	}
+	if m.Tokens.On && m.ofTokens(r) && c.Tokens > 0 {
+		if m.Tokens.active > m.Calls.active {
+			measured.Calls = max(measured.Calls, m.Calls.Rate)
+		} else {
+			measured.Tokens = max(measured.Tokens, m.Tokens.Rate)
+		}
+	}
 	if m.Calls.On && c.Seq > 1 {
 		m.Calls.Crowded(m.claim.crowd.room(c.Seq, 1))
 	}
