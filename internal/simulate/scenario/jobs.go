@@ -35,7 +35,9 @@ func Jobs() (all []Scenario) {
 		{"1 % stray 429s, calls of 6 ms", []int{2000}, strays429(0.01), nil, []func(*Scenario){short, within(10)}},
 	} {
 		for _, n := range j.items {
-			job := func(s *Scenario) { s.Items, s.Callers, s.Lasts, s.Slower = n, cmp.Or(s.Pool, 32), hour, cmp.Or(s.Slower, jobTime) }
+			job := func(s *Scenario) {
+				s.Items, s.Callers, s.Lasts, s.Slower = n, cmp.Or(s.Pool, 32), hour, cmp.Or(s.Slower, jobTime)
+			}
 			name := strconv.Itoa(n) + " items: " + j.about
 			all = append(all, of(name, name, j.provider, append(j.more, job)...))
 			if j.preset != nil {
