@@ -47,6 +47,7 @@ const (
 	leastBucket = 10         // calls that the provider's bucket is taken to hold, at least
 	ownBurst    = 0.02       // seconds of the pace, that go at once after a late timer
 	turnsDeep   = 4          // calls, and calls' tokens, that may go at once where both are paced; families 06
+	uneven      = 0.9        // of the pace: the most that a mark cuts to where calls take different amounts of tokens; families 06
 	leastRate   = 1e-3       // units per second; by definition: a rate that is never 0
 
 	cycleOne      = 63             // seconds that a cycle takes at one unit per second; twelve
@@ -206,8 +207,11 @@ func (p *Pacer) Cut(measured, cycle float64, few bool) {
 			measured = max(measured, p.Rate)
 		}
 		measured = min(measured, old)
-		if few {
+		switch {
+		case few:
 			measured = max(measured, deepest*old)
+		case p.Turns: // what calls have reserved says little about what was left
+			measured = max(measured, uneven*old)
 		}
 		if p.rested && p.model < -miscount {
 			p.burst -= p.model

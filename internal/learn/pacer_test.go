@@ -206,11 +206,22 @@ func TestFourCallsGoAtOnceWhereTokensArePacedAsWell(t *testing.T) {
 	assert.Positive(t, p.Wait(100), "nothing comes in while the gate is shut")
 }
 
-func TestAMarkOfAHandfulCutsLess(t *testing.T) {
-	for few, want := range map[bool]float64{false: 1, true: 0.7 * 9.7} {
-		p := expectTen()
-		p.Cut(1, Cycle(1), few)
-		assert.InDelta(t, want, p.Rate, 1e-9)
+func TestAMarkCutsLessWhereCallsTakeDifferentAmountsOfTokens(t *testing.T) {
+	for name, c := range map[string]struct {
+		turns, few bool
+		want       float64
+	}{
+		"what was measured": {want: 1},
+		"on a handful":      {few: true, want: 0.7 * 9.7},
+		"uneven":            {turns: true, want: 0.9 * 9.7},
+		"uneven, a handful": {turns: true, few: true, want: 0.7 * 9.7},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := expectTen()
+			p.Turns = c.turns
+			p.Cut(1, Cycle(1), c.few)
+			assert.InDelta(t, c.want, p.Rate, 1e-9)
+		})
 	}
 }
 
