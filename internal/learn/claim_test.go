@@ -272,6 +272,24 @@ func TestACapOnTrialReopensCallByCall(t *testing.T) {
 	}
 }
 
+// The first refusal may be of the first of the calls that left together, which looks as if it had been alone.
+func TestTheFirstOfManyIsNotAlone(t *testing.T) {
+	for others, want := range map[int]bool{0: false, 1: true, 7: true} {
+		r := runMachine(Config{})
+		first := Call{Seq: 1, Tokens: 100, Total: 100}
+		r.Sent(first)
+		r.last = first
+		for range others {
+			r.send(0)
+		}
+		r.Refused(0.1, first, Refusal{})
+		assert.Equal(t, want, r.Flight.Claimed, "%d others", others)
+		if want {
+			assert.Equal(t, others, r.InFlight())
+		}
+	}
+}
+
 func TestACapThatHasHeldReopensAtOnce(t *testing.T) {
 	r := claimedAndShut()
 	r.claim.sent = trialSends

@@ -84,6 +84,9 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 		return
 	}
 	m.Door.Refused(c.At)
+	if !m.knows { // of calls that left together any may have come first
+		c.Others = max(c.Others, int(m.tally.last.Seq-c.Seq))
+	}
 	if m.knows && r.Names != FlightLimit && !m.tally.GotThrough(c, now-2*m.Door.trip) {
 		m.spans.Shut(c.At)
 		m.still(now, c, &r)

@@ -38,16 +38,18 @@ type Gauge struct {
 type Gauged interface{ Gauge() Gauge }
 
 // Seat is what a policy gets when its process starts. A realistic policy must not
-// use Provider.
+// use Provider or Setting.
 type Seat struct {
 	Start     time.Duration
 	Seed      uint64
 	Pool      int                // workers of policies with a fixed pool
 	Process   int                // which of them this one is, from 0 on
 	Processes int                // how many there will be in this world
+	Apart     time.Duration      // how long one joins after the other
 	Preset    Preset             // what the provider documents
 	Items     int                // of the process; 0: more than it can send
 	Provider  *provider.Provider // for the omniscient
+	Setting   *Setting           // for those that know the limits
 }
 
 // Contender is a kind of policy.

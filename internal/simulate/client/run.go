@@ -124,7 +124,7 @@ func Run(s Setting, c Contender, seed uint64, watch Watch) ([]Result, error) {
 		var err error
 		p.policy, err = c.New(Seat{
 			Start: start, Seed: seed*1_000_003 + uint64(i), Pool: s.Pool,
-			Process: i, Processes: max(1, s.Processes), Preset: s.Preset, Items: s.Items, Provider: r.provider,
+			Process: i, Processes: max(1, s.Processes), Apart: apart, Preset: s.Preset, Items: s.Items, Provider: r.provider, Setting: &r.Setting,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("client: process %d of %q: %w", i, c.Name, err)

@@ -21,15 +21,12 @@ func (p *Plan) jobs(pen *pen, marks *Marks) {
 	marks.Grid("small jobs", g, JobsBar)
 }
 
-// jobTime is the time that a small job may take, beside the oracle's.
-const jobTime = 1.2
-
 // JobsBar is that of the small jobs.
-func JobsBar(_ *scenario.Scenario, contender string, f Figures) string {
-	if !asked(contender) || f.Slower <= jobTime {
+func JobsBar(s *scenario.Scenario, contender string, f Figures) string {
+	if !asked(contender) || f.Slower <= s.Slower {
 		return ""
 	}
-	return fmt.Sprintf("time %.2fx > %gx", f.Slower, jobTime)
+	return fmt.Sprintf("time %.2fx > %.3gx", f.Slower, s.Slower)
 }
 
 // slower is how many times as long the last process of a run took as that of the oracle's.

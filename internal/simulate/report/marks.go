@@ -2,8 +2,10 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/headrace/headrace/internal/simulate/law"
+	"github.com/headrace/headrace/internal/simulate/rival"
 )
 
 // Marks collects targets, met and missed.
@@ -73,6 +75,20 @@ func (m *Marks) Sweep(target string, g *Grid, r Reaches) {
 		m.least(target, contender.Name, "first minute p5", s.first(0.05), want.firstP5)
 		m.least(target, contender.Name, "first minute median", s.first(0.5), want.firstMedian)
 		m.most(target, contender.Name, "429s median", s.refused(0.5), want.median)
+		m.most(target, contender.Name, "429s p95", s.refused(0.95), want.p95)
+	}
+	m.floor(target, g, r)
+}
+
+// floor judges those that know the limits by what is asked blind: a target that each of
+// them misses is one that no client reaches without headers or coordination.
+func (m *Marks) floor(target string, g *Grid, r Reaches) {
+	for c, contender := range g.Contenders {
+		if !strings.HasPrefix(contender.Name, rival.KnowsLimits) {
+			continue
+		}
+		want, s := r.blind, spreadOf(g, c)
+		m.least(target, contender.Name, "goodput p5", s.goodput(0.05), want.p5)
 		m.most(target, contender.Name, "429s p95", s.refused(0.95), want.p95)
 	}
 }

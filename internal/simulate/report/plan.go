@@ -24,7 +24,7 @@ type Plan struct {
 	Set      string         // parts of the names of sets, separated by commas; empty: all
 	Family   string         // beginnings of the names of families, separated by commas; empty: all
 	Members  bool           // the table of members has all of them, not only the weak ones
-	Only     string         // parts of the names of contenders, separated by commas; empty: all in the twelve, ours elsewhere
+	Only     string         // parts of the names of contenders, separated by commas; empty: all in the twelve, elsewhere ours and what knows the limits
 	Scenario string         // parts of the names of scenarios, "random" for N random ones, "harsher" for those, #n or hn for one of them; empty: all
 	ColdOnly bool           // nothing but the cold start
 	Names    provider.Names // what refusals say of the limit; the zero Names: what each scenario has
@@ -143,7 +143,7 @@ func (p *Plan) harsher(pen *pen, marks *Marks) {
 }
 
 func (p *Plan) sweep(pen *pen, title string, all []scenario.Scenario, marks *Marks, r Reaches) {
-	g := pen.play(all, p.elsewhere(), 1)
+	g := pen.play(all, p.many(), 1)
 	pen.heading(title, fmt.Sprintf("%d from #%d on, one seed each", len(all), p.Offset))
 	pen.table(g.Spread())
 	if p.Show > 0 {
@@ -152,14 +152,22 @@ func (p *Plan) sweep(pen *pen, title string, all []scenario.Scenario, marks *Mar
 	marks.Sweep(strings.ToLower(title), g, r)
 }
 
-func everybody() []client.Contender { return append(rival.All(), law.All()...) }
+func everybody() []client.Contender {
+	return slices.Concat(rival.All(), law.All(), rival.Knowing()[:1])
+}
 
 // elsewhere are the contenders outside the twelve.
 func (p *Plan) elsewhere() []client.Contender {
 	if p.Only == "" {
-		return law.All()
+		return append(law.All(), rival.Knowing()[0])
 	}
 	return p.contenders(everybody())
+}
+
+// many are the contenders among drawn providers, where those that know the limits show
+// what can be reached.
+func (p *Plan) many() []client.Contender {
+	return append(p.elsewhere(), p.contenders(rival.Knowing()[1:])...)
 }
 
 // contenders are those of all that Only names.

@@ -180,6 +180,19 @@ func TestMarks(t *testing.T) {
 	assert.Contains(t, g.Measured(report.TwelveBar).Rows[0][1], "!")
 }
 
+// Clients that know the limits are judged by what is asked without headers.
+func TestMarksOfWhatCanBeReached(t *testing.T) {
+	still := client.Contender{Name: rival.Knowing()[0].Name, New: func(client.Seat) (client.Policy, error) { return asleep{}, nil }}
+	g, err := report.Play(scenario.Twelve()[:1], []client.Contender{still}, 1)
+	require.NoError(t, err)
+	var m report.Marks
+	m.Sweep("harsher", g, report.HarsherReach())
+	assert.Equal(t, [][]string{
+		{"harsher: goodput p5", still.Name, "missed", "goodput p5 0.0 < 60"},
+		{"harsher: 429s p95", still.Name, "met", ""},
+	}, m.Table().Rows)
+}
+
 func TestTrace(t *testing.T) {
 	var out bytes.Buffer
 	p := report.Plan{Only: "fixed pool", Scenario: "cap 20"}

@@ -30,11 +30,14 @@ func Jobs() (all []Scenario) {
 		{"60,000 tokens/min", []int{20}, spending(perMinute(600, 60), 60_000, 60_000), documented(600, 60_000), []func(*Scenario){counted(0, 1, 1)}},
 		{"50/s b50, calls of 0.2 s", []int{20, 2000}, perMinute(3000, 50), documented(3000, 0), []func(*Scenario){near(second/5, 32)}},
 		{"no limit, calls of 6 ms", []int{20, 2000}, provider.Config{}, nil, []func(*Scenario){short}},
-		{"0.1 % stray 429s, calls of 6 ms", []int{2000}, striking(provider.Config{}, stray(0.001, plain(provider.TooMany))), nil, []func(*Scenario){short}},
-		{"1 % stray 429s, calls of 6 ms", []int{2000}, striking(provider.Config{}, stray(0.01, plain(provider.TooMany))), nil, []func(*Scenario){short}},
+		{"0.05 % stray 429s, calls of 6 ms", []int{2000}, strays429(0.0005), nil, []func(*Scenario){short, within(2)}},
+		{"0.15 % stray 429s, calls of 6 ms", []int{2000}, strays429(0.0015), nil, []func(*Scenario){short, within(2.6)}},
+		{"1 % stray 429s, calls of 6 ms", []int{2000}, strays429(0.01), nil, []func(*Scenario){short, within(10)}},
 	} {
 		for _, n := range j.items {
-			job := func(s *Scenario) { s.Items, s.Callers, s.Lasts = n, cmp.Or(s.Pool, 32), hour }
+			job := func(s *Scenario) {
+				s.Items, s.Callers, s.Lasts, s.Slower = n, cmp.Or(s.Pool, 32), hour, cmp.Or(s.Slower, jobTime)
+			}
 			name := strconv.Itoa(n) + " items: " + j.about
 			all = append(all, of(name, name, j.provider, append(j.more, job)...))
 			if j.preset != nil {
@@ -43,6 +46,19 @@ func Jobs() (all []Scenario) {
 		}
 	}
 	return all
+}
+
+// jobTime is how many times as long as the oracle a job may take, unless it has a bound of its own.
+const jobTime = 1.2
+
+// within is that bound where the oracle takes 1.56 s, in seconds.
+func within(seconds float64) func(*Scenario) {
+	return func(s *Scenario) { s.Slower = seconds / 1.56 }
+}
+
+// strays429 has no limit, and rejects a share of the calls.
+func strays429(share float64) provider.Config {
+	return striking(provider.Config{}, stray(share, plain(provider.TooMany)))
 }
 
 // short calls are those of a service on the same machine, by eight workers.

@@ -9,8 +9,9 @@ import (
 
 // Scenario is a world with a name.
 type Scenario struct {
-	Name  string
-	About string
+	Name   string
+	About  string
+	Slower float64 // how many times as long as the oracle a job may take
 	client.Setting
 }
 

@@ -31,6 +31,9 @@ There are five sets:
   harsher   the same with what the families have
   jobs      20, 200 and 2,000 items: the time until they are done, beside the oracle's
 
+A client that "knows the limits", at a part of each rate, shows what can be reached
+without headers or coordination.
+
 The default offset is for judging: no law was ever tuned on its worlds. Tune on
 offsets below it.
 

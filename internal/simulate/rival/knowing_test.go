@@ -1,0 +1,71 @@
+package rival_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/internal/simulate/client"
+	"github.com/headrace/headrace/internal/simulate/rival"
+	"github.com/headrace/headrace/internal/simulate/scenario"
+)
+
+// The limits of the twelve, their changes and the share of four processes leave nothing
+// to find out: no call is wasted, from the first one on.
+func TestThatKnowingTheLimitsIsEnough(t *testing.T) {
+	for _, s := range scenario.Twelve() {
+		best, got := sum(t, s, rival.Oracle()), sum(t, s, rival.Knowing()[0])
+		assert.GreaterOrEqual(t, float64(got.Measured.Admitted), 0.975*float64(best.Measured.Admitted), s.Name)
+		assert.GreaterOrEqual(t, float64(got.First.Admitted), 0.9*float64(best.First.Admitted), s.Name)
+		assert.LessOrEqual(t, float64(got.Measured.Refused), 0.005*float64(got.Measured.Attempts), s.Name)
+	}
+}
+
+// Errors at random strike the client that knows the limits like any other. Each costs it
+// one call, and an outage no more than its probes.
+func TestThatErrorsAreNotKnown(t *testing.T) {
+	noise := find(t, scenario.Beyond(), "noise 5%")
+	got := sum(t, noise, rival.Knowing()[0]).Measured
+	assert.InDelta(t, 0.05, float64(got.Refused)/float64(got.Attempts), 0.01)
+	assert.Equal(t, got.Refused, got.Unlucky)
+
+	var members []scenario.Scenario
+	for _, f := range scenario.Families() {
+		members = append(members, f.Members...)
+	}
+	outage := find(t, members, "08 20 min of 529")
+	best, got := sum(t, outage, rival.Oracle()).Measured, sum(t, outage, rival.Knowing()[0]).Measured
+	assert.GreaterOrEqual(t, float64(got.Admitted), 0.95*float64(best.Admitted))
+	assert.LessOrEqual(t, float64(got.Refused), 0.01*float64(got.Attempts))
+}
+
+// Calls that differ on their way neither fall out of a window nor into the one before.
+func TestThatWindowsLeaveRoomForTheWay(t *testing.T) {
+	s := find(t, scenario.Beyond(), "sliding 10 s")
+	s.Transit = client.Between{Low: 10 * time.Millisecond, High: time.Second}
+	got := sum(t, s, rival.Knowing()[0]).Measured
+	assert.Zero(t, got.Refused)
+	assert.InEpsilon(t, 10/10.99*600*client.Measured.Minutes(), got.Admitted, 0.02)
+}
+
+// sum is what all processes get.
+func sum(t *testing.T, s scenario.Scenario, c client.Contender) (sum client.Result) {
+	t.Helper()
+	results, err := client.Run(s.Setting, c, 1, client.Watch{})
+	require.NoError(t, err)
+	for _, r := range results {
+		sum.First.Add(r.First)
+		sum.Measured.Add(r.Measured)
+	}
+	return sum
+}
+
+func find(t *testing.T, all []scenario.Scenario, name string) scenario.Scenario {
+	t.Helper()
+	i := slices.IndexFunc(all, func(s scenario.Scenario) bool { return s.Name == name })
+	require.GreaterOrEqual(t, i, 0, name)
+	return all[i]
+}
