@@ -188,7 +188,6 @@ type Turn struct {
 
 const (
 	mostVotes    = 2 * enough // of these, at most
-	turnClose    = 0.5        // seconds between observations: too soon to compare
 	turnApart    = 30         // seconds between observations: too long to compare
 	turnStands   = 0.1        // of the time between, by which the reset may move and stand still
 	turnJumps    = 5          // times the time between: a reset that moves by more has turned
@@ -206,7 +205,7 @@ func (t *Turn) Observe(at, reset float64) {
 	dt := at - t.at
 	switch shift := t.At - t.reset; {
 	case t.at == 0 || dt > turnApart: // too long ago to compare with
-	case dt < turnClose:
+	case dt < shortest:
 		return
 	case reset > 0 && math.Abs(shift) <= turnStands*dt:
 		t.votes = min(mostVotes, t.votes+1)

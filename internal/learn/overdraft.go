@@ -23,7 +23,6 @@ type Overdraft struct {
 // Source of these: the families and the harsher providers in internal/simulate.
 const (
 	draftFirst = 50   // calls held back before a try
-	draftAgain = 10   // calls held back before a try, if the last one found the headers too low
 	draftShare = 0.1  // of what the bucket or window holds: so many more are proof, too
 	draftPace  = 2    // times what comes in: the pace of a try
 	draftEnd   = 0.2  // of a window: a try that is rejected costs no more
@@ -31,7 +30,6 @@ const (
 	draftLasts = 15   // seconds of a try, at least
 	draftMost  = hour // seconds of a try, or to the next one, at most: meanwhile the limit may have changed
 	draftCost  = 50   // times the wait that a rejection asked for, to the next try
-	draftAlone = 0.05 // of what comes in, taken by others: if they take more, the headers are about what rejects
 )
 
 // Wait is how long until a call may go which the headers hold back for so long. own is
@@ -51,9 +49,9 @@ func (o *Overdraft) Wait(now, wait float64, m *Mirror, own float64, last Call) (
 func (o *Overdraft) due(now float64, m *Mirror) bool {
 	least := draftFirst
 	if o.low {
-		least = draftAgain
+		least = handful
 	}
-	return o.held >= least && now >= o.next && m.others.Rate <= draftAlone*m.refill &&
+	return o.held >= least && now >= o.next && m.others.Rate <= rare*m.refill &&
 		(!m.turn.Windowed() || m.turn.At-now <= draftEnd*m.turn.span)
 }
 
