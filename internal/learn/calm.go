@@ -9,12 +9,11 @@ type Calm struct {
 
 	share   float64 // see Part
 	stretch float64
-	agreed  int // marks in a row
+	agreed  int // marks in a row, with the one before
 }
 
 const (
 	calmTolerance = 0.04 // of the rate that was known: marks no further from it agree; twelve
-	calmAfter     = 2    // marks that agree before the first longer cycle
 	calmStep      = 1.3  // times the cycle before; twelve: 429s of a steady limit
 	calmMost      = 2    // settled cycles: the longest one
 )
@@ -22,7 +21,7 @@ const (
 // Marked compares a measured rate with the one that was known; 0: none was.
 func (c *Calm) Marked(measured, known float64) {
 	if known > 0 && math.Abs(measured/known-1) < calmTolerance {
-		if c.agreed++; c.agreed > calmAfter {
+		if c.agreed++; c.agreed >= enough {
 			c.stretch = min(calmMost/eager(measured), c.stretch*calmStep)
 		}
 		if c.Agreed() {
@@ -34,7 +33,7 @@ func (c *Calm) Marked(measured, known float64) {
 }
 
 // Agreed reports whether marks agree.
-func (c *Calm) Agreed() bool { return c.agreed >= calmAfter }
+func (c *Calm) Agreed() bool { return c.agreed >= enough-1 }
 
 // Cycle is how long the pace takes from one probe to the next at a rate.
 func (c *Calm) Cycle(rate float64) float64 {

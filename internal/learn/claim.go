@@ -33,18 +33,14 @@ const (
 	sharedTaken = 5    // calls taken before a cap may be shared
 	sharedShare = 0.1  // of the calls taken, at its level or above: more, and it is shared
 	trialSends  = 300  // calls after a claim in which a fall of the level refutes it
-	tooMany     = 0.05 // epochs with a refusal for each call: more than a cap refuses
 	noisy       = 0.08 // of the calls, at most: beyond that rejections are not random; beyond, random
 
 	soonTrips   = 2    // round trips after a cut in which it should have helped
 	soonWeight  = 2    // cuts that did not help, which one that did makes up for
-	crowdRank   = 0.05 // of the calls of late: if fewer had less room before them, calls crowd
 	crowdDecay  = 0.7  // refusals where calls crowd, which one elsewhere makes up for
 	lonelyMost  = 1.5  // refusals of calls that are alone refute a claim: the second one of late
 	lonelyDecay = 0.02 // refusals of calls that are alone, forgotten with each call
 
-	alienDecay = 0.1 // refusals that are not about our rate, forgotten with each call
-	hoverSoon  = 10  // decreases without effect that refute a claim with a bound that hovers
 )
 
 // Sent notes a call.
@@ -52,7 +48,7 @@ func (c *Claim) Sent(x Call) {
 	c.sent++
 	c.crowd.Sent(x)
 	c.lonely = max(0, c.lonely-lonelyDecay)
-	c.alien = max(0, c.alien-alienDecay)
+	c.alien = max(0, c.alien-1.0/handful)
 }
 
 // Taken notes that a call was taken that left with so many others in flight.
@@ -102,13 +98,13 @@ func (c *Claim) Holds(x Call, mark, trip, hovers float64) bool {
 	}
 	if hovers > 0 {
 		if c.part { // others crowd too, and the level of the claim was theirs as well
-			return c.again < hoverSoon
+			return c.again < handful
 		}
 		c.weighCrowd(x)
-		return c.again < hoverSoon && c.crowds < convinced
+		return c.again < handful && c.crowds < convinced
 	}
 	falls := c.sent < trialSends && backOff*float64(x.Others) < memoryFell*c.level
-	return !c.isRate() && (c.epochs < enough || !falls && c.epochs <= tooMany*c.sent)
+	return !c.isRate() && (c.epochs < enough || !falls && c.epochs <= rare*c.sent)
 }
 
 // wasLonely reports whether calls with no other in flight keep being refused,
@@ -127,7 +123,7 @@ func (c *Claim) wasLonely(x Call) bool {
 func (c *Claim) weighCrowd(x Call) {
 	switch rank, ok := c.crowd.Rank(x); {
 	case !ok || c.off.Has(CapRule):
-	case rank <= crowdRank:
+	case rank <= rare:
 		c.crowds++
 	default:
 		c.crowds = max(0, c.crowds-crowdDecay)

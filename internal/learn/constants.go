@@ -5,13 +5,15 @@ const (
 	remembered   = 15 * minute // seconds for which what held before is tried again, and what was disproved is not
 	againFirst   = 30          // seconds until what held before, or what was disproved, is first tried again; twice as long each time
 	recent       = 30          // calls that a share of late is taken of
-	enough       = 3           // observations that agree: what they show is believed
+	rare         = 0.05        // of the calls: fewer are an exception
+	enough       = 3           // observations, marks or windows that agree: what they show is believed
 	convinced    = 4           // observations against a belief, less those for it: it is given up
 	miscount     = 3           // calls by which a count may be wrong: so few prove nothing
 	several      = 4           // calls that matter: fewer are worth no test, and what is left of fewer means nothing
-	backOff      = 0.9         // of the calls in flight: a cut that is no measurement
+	backOff      = 0.9         // of the calls in flight, or of a pace: a cut that is no measurement, or a poor one
 	smoothing    = 0.2         // weight of one observation in what is smoothed, if it has none of its own
 	fading       = 0.98        // of what was learned to be the most, kept from one observation to the next
+	shortest     = 0.5         // seconds: over less time nothing is measured or compared
 	interruption = 2           // seconds without demand, or without an admitted call, that are no mere gap
 )
 

@@ -29,10 +29,9 @@ const (
 	jitter          = 0.25   // of a wait that no answer asks for, added at most
 	askedJitter     = 0.1    // of a wait that an answer asks for or an overload needs, added at most
 	firstProbe      = 0.25   // seconds until the first probe without a Retry-After; each later wait is twice as long
-	rarestProbe     = minute // the longest time between two probes, in seconds
+	rarestProbe     = minute // seconds between two probes, and until a 429 is received as restored, at most
 	probeShare      = 0.02   // of the learned rate may be used for probes
 	resetDoublings  = 4      // times that the wait for a reset may double, at most
-	firstOverload   = 0.05   // seconds to wait at an overload, twice as long each time
 	longestOverload = 30     // seconds of such a wait, at most
 	longestPause    = 5      // seconds after a refusal that does not say for how long, or says nothing about our share
 )
@@ -158,7 +157,7 @@ func (d *Door) Overloaded(now, asked, share, luck float64, again bool) {
 		d.full++
 	}
 	if asked == 0 {
-		asked = min(longestOverload, max(0.5*share, firstOverload*math.Pow(2, float64(max(0, d.full-1)))))
+		asked = min(longestOverload, max(0.5*share, leastTrip*math.Pow(2, float64(max(0, d.full-1)))))
 	}
 	d.probing = d.probing || d.full > 2
 	d.probed = 0

@@ -106,9 +106,9 @@ func (f *Flight) gain() float64 {
 		return 1
 	case hovering:
 		if f.part {
-			return evenGain * max(hoverLeast, hoverShare*f.bound) / f.bound
+			return evenGain * max(hoverLeast, f.bound) / f.bound
 		}
-		return hoverGain * max(hoverLeast, hoverShare*max(f.origin, f.bound)) / f.bound
+		return hoverGain * max(hoverLeast, f.origin, f.bound) / f.bound
 	case steady, climbing:
 	}
 	return 0.5
@@ -144,15 +144,14 @@ func (f *Flight) Hover(n float64) {
 }
 
 const (
-	highsKept  = 4     // levels refused of late, which agree if all are alike
-	leastTrip  = 0.05  // seconds: a round trip is taken to be no shorter
-	steadily   = 0.4   // of a cycle in flight, in which the bound returns to its level
-	probing    = 0.05  // of the level, by which the bound then grows in half a cycle
-	hoverGain  = 0.003 // calls in a round trip, for each call in flight of hoverShare
-	hoverLeast = 5     // calls in flight for which a bound that hovers grows, at least
-	hoverShare = 0.7   // of where it began to hover, or of the bound: the calls in flight for which it grows
-	hoverKept  = 0.3   // of the level before: what others that share the cap have not taken alone
-	hoverCut   = 0.12  // of the bound, for each rejection; twelve: a cap that four share
+	highsKept  = 4      // levels refused of late, which agree if all are alike
+	leastTrip  = 0.05   // seconds: a round trip is taken to be no shorter, and an overload to end no sooner
+	steadily   = 0.4    // of a cycle in flight, in which the bound returns to its level
+	probing    = 0.05   // of the level, by which the bound then grows in half a cycle
+	hoverGain  = 0.0021 // calls in a round trip, for each call in flight
+	hoverLeast = 7      // calls in flight for which a bound that hovers grows, at least
+	hoverKept  = 0.3    // of the level before: what others that share the cap have not taken alone
+	hoverCut   = 0.12   // of the bound, for each rejection; twelve: a cap that four share
 )
 
 // Follow has the bound follow the pace.

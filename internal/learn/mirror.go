@@ -140,7 +140,7 @@ func (m *Mirror) windowWait(now, n, own float64) (wait, left float64) {
 	n = min(n, m.limit)
 	left = m.left - (own - m.made)
 	if left < n {
-		return m.turn.At - now + turnDelay, left
+		return m.turn.At - now + resetError, left
 	}
 	if m.part.On() {
 		left *= m.part.share
@@ -188,11 +188,9 @@ type Turn struct {
 
 const (
 	mostVotes    = 2 * enough // of these, at most
-	turnClose    = 0.5        // seconds between observations: too soon to compare
 	turnApart    = 30         // seconds between observations: too long to compare
 	turnStands   = 0.1        // of the time between, by which the reset may move and stand still
 	turnJumps    = 5          // times the time between: a reset that moves by more has turned
-	turnDelay    = 0.01       // seconds after a turn before calls go; twelve: a minute of the clock
 	shortestTurn = 0.1        // seconds; by definition: the least length of a window
 )
 
@@ -206,7 +204,7 @@ func (t *Turn) Observe(at, reset float64) {
 	dt := at - t.at
 	switch shift := t.At - t.reset; {
 	case t.at == 0 || dt > turnApart: // too long ago to compare with
-	case dt < turnClose:
+	case dt < shortest:
 		return
 	case reset > 0 && math.Abs(shift) <= turnStands*dt:
 		t.votes = min(mostVotes, t.votes+1)

@@ -193,8 +193,8 @@ func TestAWindowIsSpreadOverItsTime(t *testing.T) {
 		{"less is left", 4, 1, 5, 4, 11.2},
 		{"a larger one", 4, 2, 0, 4, 11.2},
 		{"long since", 30, 1, 0, 4, 0},
-		{"nothing is left: until it turns", 4, 1, 10, 4, 56.01},
-		{"more than a window holds: when it turns", 4, 99, 1, 4, 56.01},
+		{"nothing is left: until it turns", 4, 1, 10, 4, 56.05},
+		{"more than a window holds: when it turns", 4, 99, 1, 4, 56.05},
 		{"and then within it", 60, 99, 50, 4, 0},
 		{"the next one is full", 60, 1, 50, 60, 0.56},
 	} {

@@ -22,16 +22,11 @@ type Overdraft struct {
 
 // Source of these: the families and the harsher providers in internal/simulate.
 const (
-	draftFirst = 50   // calls held back before a try
-	draftAgain = 10   // calls held back before a try, if the last one found the headers too low
-	draftShare = 0.1  // of what the bucket or window holds: so many more are proof, too
-	draftPace  = 2    // times what comes in: the pace of a try
-	draftEnd   = 0.2  // of a window: a try that is rejected costs no more
-	draftHaste = 1.2  // times what it takes to get the proof before the window turns
-	draftLasts = 15   // seconds of a try, at least
-	draftMost  = hour // seconds of a try, or to the next one, at most: meanwhile the limit may have changed
-	draftCost  = 50   // times the wait that a rejection asked for, to the next try
-	draftAlone = 0.05 // of what comes in, taken by others: if they take more, the headers are about what rejects
+	draftFirst = 50  // calls held back before a try
+	draftShare = 0.1 // of what the bucket or window holds: so many more are proof, too
+	draftPace  = 2   // times what comes in, or what it takes to get the proof before the window turns: the pace of a try
+	draftEnd   = 0.2 // of a window: a try that is rejected costs no more
+	draftCost  = 50  // times the wait that a rejection asked for, to the next try
 )
 
 // Wait is how long until a call may go which the headers hold back for so long. own is
@@ -51,9 +46,9 @@ func (o *Overdraft) Wait(now, wait float64, m *Mirror, own float64, last Call) (
 func (o *Overdraft) due(now float64, m *Mirror) bool {
 	least := draftFirst
 	if o.low {
-		least = draftAgain
+		least = handful
 	}
-	return o.held >= least && now >= o.next && m.others.Rate <= draftAlone*m.refill &&
+	return o.held >= least && now >= o.next && m.others.Rate <= rare*m.refill &&
 		(!m.turn.Windowed() || m.turn.At-now <= draftEnd*m.turn.span)
 }
 
@@ -62,13 +57,13 @@ func (o *Overdraft) begin(now float64, m *Mirror, own float64, newest int64) {
 	if m.turn.Windowed() {
 		o.proof = max(0, m.left-(own-m.made)) + max(several, draftShare*m.limit)
 		o.ends, o.refill = m.turn.At, 0
-		o.pace = draftHaste * o.proof / max(m.turn.At-now, resetError)
+		o.pace = draftPace * o.proof / max(m.turn.At-now, resetError)
 		return
 	}
 	left := m.left + m.refill*(now-m.at) - own
 	o.proof = max(0, left) + max(several, draftShare*m.full)
 	o.refill, o.pace = m.refill, draftPace*m.refill
-	o.ends = now + min(draftMost, max(draftLasts, draftPace*o.proof/m.refill))
+	o.ends = now + min(trustMost, max(cycleShortest, draftPace*o.proof/m.refill))
 }
 
 // Sent notes that a call has left.
@@ -89,7 +84,7 @@ func (o *Overdraft) Refused(now float64, c Call, r *Refusal) bool {
 	if r.Calls.Known && r.Calls.Remaining < 1 {
 		o.pause = max(remembered, o.pause)
 	}
-	o.pause = min(draftMost, o.pause)
+	o.pause = min(trustMost, o.pause)
 	o.next = now + o.pause
 	return true
 }

@@ -63,27 +63,27 @@ func TestProofIsWhatWasLeftAndCameInAndFourMore(t *testing.T) {
 
 func TestATryEnds(t *testing.T) {
 	o, m := draft()
-	wait, _ := o.Wait(100+draftLasts, 1, m, 0, Call{Seq: 9, At: 110})
+	wait, _ := o.Wait(100+cycleShortest, 1, m, 0, Call{Seq: 9, At: 110})
 	assert.InDelta(t, 1, wait, 0)
 	assert.False(t, o.Taken(Call{Seq: 8, At: 110}))
 }
 
 func TestATryLastsAnHourAtMost(t *testing.T) {
-	for left, want := range map[float64]bool{99 + draftMost: true, 100 + draftMost: false} {
+	for left, want := range map[float64]bool{99 + trustMost: true, 100 + trustMost: false} {
 		o := Overdraft{held: draftFirst}
 		o.Wait(100, 1, &Mirror{Known: true, at: 100, full: 1e18, refill: 1e-5, limit: 1e18}, 0, Call{Seq: 7, At: 100})
-		assert.Equal(t, want, o.Refused(101+draftMost, Call{Seq: 8, At: left}, &Refusal{}))
+		assert.Equal(t, want, o.Refused(101+trustMost, Call{Seq: 8, At: left}, &Refusal{}))
 	}
 }
 
 func TestOnlyWhatLeftDuringATryCounts(t *testing.T) {
 	o, m := draft()
 	for seq := int64(8); seq < 100; seq++ {
-		assert.False(t, o.Taken(Call{Seq: seq, At: 100 + draftLasts}), "call %d", seq)
+		assert.False(t, o.Taken(Call{Seq: seq, At: 100 + cycleShortest}), "call %d", seq)
 	}
-	assert.False(t, o.Refused(300, Call{Seq: 100, At: 100 + draftLasts}, &Refusal{}))
-	o.Wait(100+draftLasts, 1, m, 0, Call{Seq: 100, At: 110})
-	assert.True(t, o.Refused(101+draftLasts, Call{Seq: 9, At: 110}, &Refusal{}), "it is heard late")
+	assert.False(t, o.Refused(300, Call{Seq: 100, At: 100 + cycleShortest}, &Refusal{}))
+	o.Wait(100+cycleShortest, 1, m, 0, Call{Seq: 100, At: 110})
+	assert.True(t, o.Refused(101+cycleShortest, Call{Seq: 9, At: 110}, &Refusal{}), "it is heard late")
 }
 
 func TestProofStartsThePausesAnew(t *testing.T) {
@@ -109,7 +109,7 @@ func TestARejectedTryPostponesTheNext(t *testing.T) {
 	}{
 		{"nothing is told", Refusal{}, againFirst},
 		{"a long wait", Refusal{Asked: 10}, 10 * draftCost},
-		{"a day", Refusal{Asked: 24 * 60 * 60}, draftMost},
+		{"a day", Refusal{Asked: 24 * 60 * 60}, trustMost},
 		{"the header says that nothing is left", Refusal{Calls: told(120, 0, 5)}, remembered},
 		{"the header says that some is left", Refusal{Calls: told(120, 3, 5)}, againFirst},
 	} {
@@ -131,7 +131,7 @@ func TestATryThatClosesTheKeyIsRare(t *testing.T) {
 	r.quota.draft = Overdraft{trying: true, ends: 10}
 	r.Closed(2, r.send(1), false)
 	assert.False(t, r.quota.draft.trying)
-	assert.InDelta(t, 2+draftMost, r.quota.draft.next, 0)
+	assert.InDelta(t, 2+trustMost, r.quota.draft.next, 0)
 }
 
 func TestWhenATryIsDue(t *testing.T) {
@@ -151,7 +151,7 @@ func TestWhenATryIsDue(t *testing.T) {
 	}{
 		{"after fifty calls", bucket, draftFirst, false, true},
 		{"not before", bucket, draftFirst - 1, false, false},
-		{"after ten, if the headers were too low the last time", bucket, draftAgain, true, true},
+		{"after ten, if the headers were too low the last time", bucket, handful, true, true},
 		{"not if others take from what the headers tell of", shared, 1000, false, false},
 		{"not in the middle of a window", window, 1000, false, false},
 		{"at the end of a window", ending, 1000, false, true},
@@ -169,7 +169,7 @@ func TestATryInAWindowTakesMoreThanIsLeftBeforeItTurns(t *testing.T) {
 	o := Overdraft{held: draftFirst}
 	wait, begins := o.Wait(100, 2, &m, 1, Call{Seq: 7, At: 100})
 	assert.True(t, begins)
-	assert.InDelta(t, 3/(1.2*(4+10)), wait, 1e-9)
+	assert.InDelta(t, 3.0/(draftPace*(4+10)), wait, 1e-9)
 	for seq := int64(8); seq < 8+13; seq++ {
 		assert.False(t, o.Taken(Call{Seq: seq, At: 102}))
 	}

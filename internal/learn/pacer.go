@@ -38,16 +38,14 @@ const (
 	climbBy     = 1 - margin // of the rate: as far above it as the pace begins below it
 	windowed    = 0.2        // of the rate: the most growth, where calls are counted in windows
 	grownFar    = 1.4        // times the rate: the bucket may have run over; cold start
-	deepest     = 0.7        // of the pace: the most that a mark with few calls cuts to
+	deepest     = 0.7        // of the pace, or of the tokens that so many calls take: the most that a mark cuts to which is uncertain
 	riseProof   = 0.05       // of a cycle's calls above the model: the limit must have risen
 	riseSure    = 0.03       // of a cycle's calls above the model, of a rate that marks agree about
-	riseSpans   = 3          // windows: the cycle of such a proof is no shorter
 	fastGrow    = 0.2        // per second: exponential growth after a proof
 	firstGrow   = 0.25       // per second: the same until the second mark
 	leastBucket = 10         // calls that the provider's bucket is taken to hold, at least
 	ownBurst    = 0.02       // seconds of the pace, that go at once after a late timer
 	turnsDeep   = 4          // calls, and calls' tokens, that may go at once where both are paced; families 06
-	uneven      = 0.9        // of the pace: the most that a mark cuts to where calls take different amounts of tokens; families 06
 	leastRate   = 1e-3       // units per second; by definition: a rate that is never 0
 
 	cycleOne      = 63             // seconds that a cycle takes at one unit per second; twelve
@@ -157,7 +155,7 @@ func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
 		p.fast = min(mostRate, p.fast*math.Exp(firstGrow*dt))
 	case p.fast > 0:
 		p.fast = min(mostRate, p.fast*math.Exp(fastGrow*dt))
-	case !p.off.Has(GrowthRule) && p.model < -(miscount*unit+p.proof()*p.Rate*max(p.cycle, riseSpans*p.span)):
+	case !p.off.Has(GrowthRule) && p.model < -(miscount*unit+p.proof()*p.Rate*max(p.cycle, enough*p.span)):
 		p.fast = pace
 	}
 }
@@ -211,7 +209,7 @@ func (p *Pacer) Cut(measured, cycle float64, few bool) {
 		case few:
 			measured = max(measured, deepest*old)
 		case p.Turns: // what calls have reserved says little about what was left
-			measured = max(measured, uneven*old)
+			measured = max(measured, backOff*old)
 		}
 		if p.rested && p.model < -miscount {
 			p.burst -= p.model

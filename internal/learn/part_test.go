@@ -109,7 +109,7 @@ func TestAShareOfACapStandsWhereOthersCrowd(t *testing.T) {
 	c.Begin(Call{Others: 20}, 0)
 	c.crowds = convinced
 	assert.True(t, c.Holds(Call{At: 100, Others: 5}, 50, 1, 5), "others crowd, and the cap was measured when there were fewer of them")
-	c.again = hoverSoon
+	c.again = handful
 	assert.False(t, c.Holds(Call{At: 100.1, Others: 5}, 100, 1, 5), "the cuts do not help")
 
 	c.Refused(5, false)

@@ -136,7 +136,7 @@ const SlowFor = 15 * minute // seconds without growth after a ramp that was too 
 // into it is not repeated soon.
 func (m *Machine) Closed(now float64, c Call, slow bool) {
 	m.hits++
-	m.quota.draft.Refused(now, c, &Refusal{Asked: draftMost})
+	m.quota.draft.Refused(now, c, &Refusal{Asked: trustMost})
 	if slow {
 		m.slowBy = now + SlowFor
 	}

@@ -18,8 +18,7 @@ type Spans struct {
 const (
 	windowShare = 0.2        // of the span, in which the provider is shut at least
 	spanLongest = 2 * minute // seconds: a longer span is an outage, unless it comes again; without a closure a new one begins
-	spanAlike   = 1.25       // of another, at most: it is as long, or has let as much through
-	spanEarly   = 0.8        // of what the window let through: less does not use it up
+	spanAlike   = 1.25       // of another, at most: it is as long, or has let as much through; less does not use a window up
 	outageShare = 0.5        // of the known rate: what lets less through is an outage
 )
 
@@ -50,7 +49,7 @@ func (s *Spans) Opened(left, calls, hits, known float64, counts bool) (rate floa
 	switch {
 	case counts && shut >= interruption && shut >= windowShare*span && got >= handful:
 		again := alike(span, s.last) && alike(got, s.got)
-		early := s.Window > 0 && got < spanEarly*s.holds
+		early := s.Window > 0 && spanAlike*got < s.holds
 		if again || !early && span <= spanLongest && got/span >= outageShare*known {
 			s.Window, s.holds = span, got
 			rate = min(2*got, got+hits-s.hits) / span // refusals may have cost quota, too

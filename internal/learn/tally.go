@@ -44,12 +44,10 @@ type Rate struct {
 }
 
 const (
-	handful       = 10   // calls, below which the one that was refused matters, and below which there is no window
+	handful       = 10   // calls, below which the one that was refused matters and there is no window; observations that settle a doubtful case
 	lately        = 5    // seconds that show what is admitted now: the bucket may have run over earlier
 	cautious      = 0.95 // of what was admitted lately, taken for the rate
-	shortest      = 0.5  // seconds, that are measured at first
 	instant       = 1e-3 // seconds; by definition: clocks and timers are no finer, and a refusal may take no time
-	leanest       = 0.7  // of the tokens that so many calls take
 	nextStretch   = 0.8  // of a stretch of time: the next shorter one that is looked at; first minute
 	perCallWeight = 0.05 // weight of the newest call in the smoothed tokens of a call
 )
@@ -165,7 +163,7 @@ func (t *Tally) Measure(c Call, doubt Doubt, window float64) Rate {
 			r.Calls = least
 		}
 	}
-	r.Tokens = max(r.Tokens, leanest*r.Calls*t.perCall)
+	r.Tokens = max(r.Tokens, deepest*r.Calls*t.perCall)
 	return r
 }
 

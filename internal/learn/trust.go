@@ -13,8 +13,7 @@ type Trust struct {
 const (
 	trustBroken = 0.2            // of the recent calls, refused although they should fit: the headers are untrue
 	trustOpen   = 2              // refusals in a row that count: an outage does not make up that share
-	trustFirst  = minute         // seconds for which untrue headers are ignored, twice as long each time
-	trustMost   = 2 * remembered // seconds of that, at most
+	trustMost   = 2 * remembered // seconds of that, and of a try of more than they show or to the next one, at most
 )
 
 // Ignored reports whether the headers are ignored.
@@ -39,7 +38,7 @@ func (t *Trust) Broken(now float64) bool {
 	if now-t.until > t.pause { // they have been true for longer
 		t.pause = 0
 	}
-	t.ignore(now, trustFirst)
+	t.ignore(now, againFirst)
 	return true
 }
 
