@@ -38,29 +38,3 @@ func TestCallsThatAreRejectedCloseBehindOthersAreSpaced(t *testing.T) {
 	}
 	assert.Equal(t, 1, r.atOnce(130))
 }
-
-// Only the pace that held calls back for longer is lowered to what was measured.
-func TestThePaceThatHeldNothingBackIsNotLowered(t *testing.T) {
-	for name, c := range map[string]struct {
-		calls, tokens float64 // seconds in which they held calls back
-		names         Limit
-		wantCalls     float64
-		wantTokens    float64
-	}{
-		"tokens":               {calls: 1, tokens: 2, wantCalls: 10, wantTokens: 800},
-		"calls":                {calls: 2, tokens: 1, wantCalls: 5, wantTokens: 1000},
-		"calls, named by it":   {calls: 1, tokens: 2, names: CallLimit, wantCalls: 5, wantTokens: 1000},
-		"tokens, named by it":  {calls: 1, tokens: 2, names: TokenLimit, wantCalls: 10, wantTokens: 800},
-		"neither for any time": {wantCalls: 5, wantTokens: 1000},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := runMachine(Config{CallRate: 10, TokenRate: 1000})
-			r.send(0)
-			r.Calls.active, r.Tokens.active = c.calls, c.tokens
-			r.rate = Rate{Calls: 5, Tokens: 800}
-			r.cutPace(1, r.last, &Refusal{Names: c.names})
-			assert.InDelta(t, c.wantCalls, r.Calls.Rate, 0.5)
-			assert.InDelta(t, c.wantTokens, r.Tokens.Rate, 50)
-		})
-	}
-}

@@ -60,7 +60,6 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	if m.Calls.On && !m.off.Has(GrowthRule) {
 		m.calm.Marked(measured.Calls, m.Calls.Rate)
 	}
-	m.spare(c, r, &measured)
 	if m.Calls.On && c.Seq > 1 {
 		m.Calls.Crowded(m.claim.crowd.room(c.Seq, 1))
 	}
@@ -79,18 +78,6 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	d.To = m.Calls.Pace()
 	m.note(d)
 	m.begin(now, c)
-}
-
-// spare keeps the pace that held calls back for less of the time since the last mark than the other one: what was measured
-// there is what the other pace let through, and not a limit. If it was the one that was exceeded, it soon holds more of them back.
-func (m *Machine) spare(c Call, r *Refusal, measured *Rate) {
-	switch {
-	case !m.Calls.On || !m.Tokens.On || !m.ofTokens(r) || c.Tokens == 0:
-	case m.Tokens.active > m.Calls.active:
-		measured.Calls = max(measured.Calls, m.Calls.Rate)
-	default:
-		measured.Tokens = max(measured.Tokens, m.Tokens.Rate)
-	}
 }
 
 const agrees = 0.1 // of the first mark: the difference that is not corrected
