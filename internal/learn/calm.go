@@ -9,7 +9,7 @@ type Calm struct {
 
 	share   float64 // see Part
 	stretch float64
-	agreed  int // marks in a row, with the one before
+	agreed  int // marks in a row that agreed with the one before
 }
 
 const (

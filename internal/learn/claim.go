@@ -40,7 +40,6 @@ const (
 	crowdDecay  = 0.7  // refusals where calls crowd, which one elsewhere makes up for
 	lonelyMost  = 1.5  // refusals of calls that are alone refute a claim: the second one of late
 	lonelyDecay = 0.02 // refusals of calls that are alone, forgotten with each call
-
 )
 
 // Sent notes a call.

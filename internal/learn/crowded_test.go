@@ -38,3 +38,18 @@ func TestCallsThatAreRejectedCloseBehindOthersAreSpaced(t *testing.T) {
 	}
 	assert.Equal(t, 1, r.atOnce(130))
 }
+
+// A call that was rejected late is not taken for one of as many as have been sent since.
+func TestCallsThatHaveEndedAreNotInFlight(t *testing.T) {
+	r := runMachine(Config{})
+	slow := Call{Seq: 1, Tokens: 100, Total: 100}
+	r.Sent(slow)
+	r.last = slow
+	for i := 1; i <= 1000; i++ {
+		c := r.send(float64(i) / 100)
+		r.Answered(c.At+0.009, c, Answer{Used: 100, InFlight: 1})
+	}
+	before := r.InFlight()
+	r.Refused(10.02, slow, Refusal{})
+	assert.LessOrEqual(t, r.InFlight(), before)
+}

@@ -29,7 +29,7 @@ const (
 	jitter          = 0.25   // of a wait that no answer asks for, added at most
 	askedJitter     = 0.1    // of a wait that an answer asks for or an overload needs, added at most
 	firstProbe      = 0.25   // seconds until the first probe without a Retry-After; each later wait is twice as long
-	rarestProbe     = minute // seconds between two probes, and until a 429 is received as restored, at most
+	rarestProbe     = minute // seconds between two probes, at most
 	probeShare      = 0.02   // of the learned rate may be used for probes
 	resetDoublings  = 4      // times that the wait for a reset may double, at most
 	longestOverload = 30     // seconds of such a wait, at most

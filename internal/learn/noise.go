@@ -13,6 +13,7 @@ type Noise struct {
 	unexplained float64
 	last        float64 // of sent, at the last unexplained one
 	early       float64 // sum of sent at the unexplained ones before that
+	between     float64 // how many of those came after the first
 	leak        float64 // refusals put down to noise of late
 	exceeded    float64 // times there were too many for that
 	need        float64
@@ -32,7 +33,7 @@ const (
 	explained       = 0.985  // of the rate believed: the provider's bucket was empty
 	explainedWeight = 2.3    // rejections: what one that the rate explains counts for while a share is known; beyond: random rejections
 	memory          = 500    // calls that the share of random rejections is taken of
-	trend           = 0.33   // of the calls between the first and the last unexplained refusal: if the others came sooner on average, they become rarer; the demo
+	trend           = 0.33   // unexplained refusals whose mean is below this part of the calls from the first to the last become rarer; headrace demo
 	noiseGone       = 200    // calls without an unexplained refusal, after which those before it count no more
 	leakShare       = 2.5    // times the share: the refusals that are forgotten with each call
 	leakLeast       = 0.01   // refusals forgotten with each call, besides; beyond: 2 and 5 % random rejections
@@ -72,9 +73,10 @@ func (n *Noise) Refused(measured, believed, pace float64) Opinion {
 		return n.Expected()
 	}
 	if n.unexplained == 0 {
-		n.before, n.sent, n.last, n.early, n.refused = believed, 0, 0, 0, 1
+		n.before, n.sent, n.last, n.early, n.between, n.refused = believed, 0, 0, 0, -2, 1
 	}
 	n.unexplained++
+	n.between++
 	n.early += n.last
 	n.last = n.sent
 	need := max(n.need, convinced)
@@ -87,8 +89,8 @@ func (n *Noise) Refused(measured, believed, pace float64) Opinion {
 }
 
 // rarer reports whether unexplained refusals became rarer as the pace fell, as those of a limit do: most of them are among the first
-// calls (Laplace's trend test).
-func (n *Noise) rarer() bool { return n.early < trend*(n.unexplained-2)*n.last }
+// calls (as in Laplace's trend test, with a fixed bound).
+func (n *Noise) rarer() bool { return n.early < trend*n.between*n.last }
 
 // Forget drops what could not be explained, because it is now.
 func (n *Noise) Forget() { n.unexplained = 0 }

@@ -80,6 +80,38 @@ func TestNoiseDoesNotBecomeRarer(t *testing.T) {
 	}
 }
 
+// What the rate explains takes one of the unexplained refusals back, and not the calls at which they came.
+func TestNoiseDoesNotBecomeRarerBetweenWhatTheRateExplains(t *testing.T) {
+	var n Noise
+	last := noiseAfter(&n, 1, 0, 0.8, 0.9)
+	for _, c := range []struct {
+		calls    int
+		measured float64
+	}{{11, 72}, {33, 72}, {50, 80}, {80, 72}, {75, 72}} {
+		for range c.calls {
+			n.Sent()
+		}
+		n.Hit()
+		last = n.Refused(c.measured, 80, 80)
+	}
+	assert.Equal(t, Believe, last)
+}
+
+func TestNoiseBeginsAnew(t *testing.T) {
+	var n Noise
+	noiseAfter(&n, 3, 60, 0.8, 0.9)
+	n.Forget()
+	last := noiseAfter(&n, 1, 0, 0.8, 0.9)
+	for _, calls := range []int{11, 33, 95} {
+		for range calls {
+			n.Sent()
+		}
+		n.Hit()
+		last = n.Refused(72, 80, 80)
+	}
+	assert.Equal(t, Believe, last)
+}
+
 // Most of the calls that a fallen limit refuses belong to few epochs.
 func TestNoiseCountsAllRefusalsOfAnEpoch(t *testing.T) {
 	for more, want := range map[int]Opinion{1: Restore, 2: Believe} {

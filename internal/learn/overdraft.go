@@ -29,6 +29,11 @@ const (
 	draftCost  = 50  // times the wait that a rejection asked for, to the next try
 )
 
+const (
+	draftMost  = trustMost     // seconds of a try, or to the next one, at most: meanwhile the limit may have changed
+	draftLasts = cycleShortest // seconds of a try, at least
+)
+
 // Wait is how long until a call may go which the headers hold back for so long. own is
 // what was sent since the call m.Seq, last the newest call. It reports whether a try begins.
 func (o *Overdraft) Wait(now, wait float64, m *Mirror, own float64, last Call) (shorter float64, begins bool) {
@@ -63,7 +68,7 @@ func (o *Overdraft) begin(now float64, m *Mirror, own float64, newest int64) {
 	left := m.left + m.refill*(now-m.at) - own
 	o.proof = max(0, left) + max(several, draftShare*m.full)
 	o.refill, o.pace = m.refill, draftPace*m.refill
-	o.ends = now + min(trustMost, max(cycleShortest, draftPace*o.proof/m.refill))
+	o.ends = now + min(draftMost, max(draftLasts, draftPace*o.proof/m.refill))
 }
 
 // Sent notes that a call has left.
@@ -84,7 +89,7 @@ func (o *Overdraft) Refused(now float64, c Call, r *Refusal) bool {
 	if r.Calls.Known && r.Calls.Remaining < 1 {
 		o.pause = max(remembered, o.pause)
 	}
-	o.pause = min(trustMost, o.pause)
+	o.pause = min(draftMost, o.pause)
 	o.next = now + o.pause
 	return true
 }

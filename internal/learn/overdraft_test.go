@@ -68,7 +68,7 @@ func TestATryEnds(t *testing.T) {
 	assert.False(t, o.Taken(Call{Seq: 8, At: 110}))
 }
 
-func TestATryLastsAnHourAtMost(t *testing.T) {
+func TestATryLastsHalfAnHourAtMost(t *testing.T) {
 	for left, want := range map[float64]bool{99 + trustMost: true, 100 + trustMost: false} {
 		o := Overdraft{held: draftFirst}
 		o.Wait(100, 1, &Mirror{Known: true, at: 100, full: 1e18, refill: 1e-5, limit: 1e18}, 0, Call{Seq: 7, At: 100})

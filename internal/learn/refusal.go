@@ -84,8 +84,8 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 		return
 	}
 	m.Door.Refused(c.At)
-	if !m.knows { // of calls that left together any may have come first
-		c.Others = max(c.Others, int(m.tally.last.Seq-c.Seq))
+	if !m.knows { // it may have been rejected because of calls that left after it
+		c.Others = max(c.Others, min(m.InFlight(), int(m.tally.last.Seq-c.Seq)))
 	}
 	if m.knows && r.Names != FlightLimit && !m.tally.GotThrough(c, now-2*m.Door.trip) {
 		m.spans.Shut(c.At)
@@ -136,7 +136,7 @@ const SlowFor = 15 * minute // seconds without growth after a ramp that was too 
 // into it is not repeated soon.
 func (m *Machine) Closed(now float64, c Call, slow bool) {
 	m.hits++
-	m.quota.draft.Refused(now, c, &Refusal{Asked: trustMost})
+	m.quota.draft.Refused(now, c, &Refusal{Asked: draftMost})
 	if slow {
 		m.slowBy = now + SlowFor
 	}

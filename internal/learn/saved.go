@@ -52,6 +52,8 @@ const (
 	mostWindow = day         // seconds of a window that are restored, at most
 )
 
+const mostRefusal = rarestProbe // seconds until a 429 is received that are restored, at most
+
 // restore goes on with what another machine has learned. Nonsense in it is brought within bounds.
 func (m *Machine) restore(s *Saved) {
 	calls, tokens := min(s.Calls, mostRate), min(s.Tokens, mostRate)
@@ -65,7 +67,7 @@ func (m *Machine) restore(s *Saved) {
 		m.trip = min(s.Trip, mostTrip)
 	}
 	if s.Refusal > 0 {
-		m.Door.trip = min(s.Refusal, rarestProbe)
+		m.Door.trip = min(s.Refusal, mostRefusal)
 	}
 	m.tally.perCall = min(max(0, s.PerCall), mostRate)
 	m.noise.Share = min(max(0, s.Noise), noisy)

@@ -13,7 +13,7 @@ type Trust struct {
 const (
 	trustBroken = 0.2            // of the recent calls, refused although they should fit: the headers are untrue
 	trustOpen   = 2              // refusals in a row that count: an outage does not make up that share
-	trustMost   = 2 * remembered // seconds of that, and of a try of more than they show or to the next one, at most
+	trustMost   = 2 * remembered // seconds for which untrue headers are ignored, at most
 )
 
 // Ignored reports whether the headers are ignored.

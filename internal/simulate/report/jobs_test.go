@@ -39,4 +39,6 @@ func TestAJobBesideTheOracle(t *testing.T) {
 	assert.Empty(t, report.JobsBar(&job[0], oracle.Name, g.At(0, 0)))
 	assert.Greater(t, g.At(0, 1).Slower, 100.0)
 	assert.Contains(t, report.JobsBar(&job[0], law.Blind, g.At(0, 1)), "x > 1.2x")
+	job[0].Slower = 1e9 // each job has a bound of its own
+	assert.Empty(t, report.JobsBar(&job[0], law.Blind, g.At(0, 1)))
 }

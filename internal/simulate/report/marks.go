@@ -77,12 +77,12 @@ func (m *Marks) Sweep(target string, g *Grid, r Reaches) {
 		m.most(target, contender.Name, "429s median", s.refused(0.5), want.median)
 		m.most(target, contender.Name, "429s p95", s.refused(0.95), want.p95)
 	}
-	m.floor(target, g, r)
+	m.reference(target, g, r)
 }
 
-// floor judges those that know the limits by what is asked blind: a target that each of
-// them misses is one that no client reaches without headers or coordination.
-func (m *Marks) floor(target string, g *Grid, r Reaches) {
+// reference judges those that know the limits by what is asked blind: a target that each of
+// them misses is hardly met by a client that has to learn the limits.
+func (m *Marks) reference(target string, g *Grid, r Reaches) {
 	for c, contender := range g.Contenders {
 		if !strings.HasPrefix(contender.Name, rival.KnowsLimits) {
 			continue

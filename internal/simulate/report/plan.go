@@ -72,7 +72,7 @@ func (p *Plan) Write(w io.Writer) error {
 		}
 	}
 	if len(marks.rows) > 0 {
-		out.heading("Targets", "of the default law")
+		out.heading("Targets", "of the default law, and of clients that know the limits")
 		out.table(marks.Table())
 	}
 	return out.err

@@ -17,9 +17,9 @@ const KnowsLimits = "knows the limits"
 // Knowing returns clients that know the limits, each change of them when it happens, and
 // the equal share of each process that has joined. They send at one of these parts of
 // each rate, and all that a window allows. They do not know when other processes send,
-// how long a call is on its way, which calls an error strikes, or the tokens of an answer
-// before it comes. A client without headers or coordination cannot be expected to reach
-// what they miss.
+// how long a call is on its way (only the longest and the shortest time), which calls an
+// error strikes, or the tokens of an answer before it comes. What all of them miss, a
+// client that has to learn the limits will hardly reach.
 func Knowing() (all []client.Contender) {
 	for _, pace := range []float64{0.98, 0.9, 0.7, 0.5} {
 		name := fmt.Sprintf("%s, x%g", KnowsLimits, pace)
