@@ -38,7 +38,7 @@ type batch struct {
 
 // batches measures each, an operation being the whole batch, and reports what
 // an item costs.
-func batches(b *testing.B, list []batch) {
+func batches(b *testing.B, on cores, list []batch) {
 	b.Helper()
 	items := make([]int, batchItems)
 	for i := range items {
@@ -46,7 +46,7 @@ func batches(b *testing.B, list []batch) {
 	}
 	var all []contender
 	for _, c := range list {
-		all = append(all, contender{c.name, func(b *testing.B) {
+		all = append(all, contender{c.name, on(func(b *testing.B) {
 			b.Helper()
 			var before, after runtime.MemStats
 			n := 0
@@ -64,7 +64,7 @@ func batches(b *testing.B, list []batch) {
 			b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/float64(n), "B/item")
 			b.ReportMetric(float64(after.Mallocs-before.Mallocs)/float64(n), "allocs/item")
 			b.ReportMetric(0, "ns/op")
-		}})
+		})})
 	}
 	contend(b, all)
 }
@@ -90,7 +90,7 @@ func group(f func(ctx context.Context, i int) (int, error)) func(ctx context.Con
 // any limits: what the machinery costs.
 func BenchmarkBatch(b *testing.B) {
 	m := node.Map("noop", noop).WithParallel(batchAtOnce)
-	batches(b, []batch{
+	batches(b, allCores, []batch{
 		{"headrace", m.All},
 		{"errgroup", group(noop)},
 		{"conc-iter", func(ctx context.Context, items []int) ([]int, error) {
@@ -119,21 +119,19 @@ func BenchmarkBatch(b *testing.B) {
 // BenchmarkBatchGuarded is BenchmarkBatch with retries and limits that never
 // bind. The limiter here also learns and puts refused items back in their
 // place, for which the peers have nothing.
-func BenchmarkBatchGuarded(b *testing.B) { batchesGuarded(b) }
+func BenchmarkBatchGuarded(b *testing.B) { batchesGuarded(b, allCores) }
 
-// BenchmarkBatchGuardedOneCore is BenchmarkBatchGuarded without contention for the limiter. On several cores that really run,
-// which they do on an idle machine only, the state of the limiter moves from one core to another twice for each item.
+// BenchmarkBatchGuardedOneCore is BenchmarkBatchGuarded on one core: the workers do not contend for the limiter.
 func BenchmarkBatchGuardedOneCore(b *testing.B) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	batchesGuarded(b)
+	batchesGuarded(b, oneCore)
 }
 
-func batchesGuarded(b *testing.B) {
+func batchesGuarded(b *testing.B, on cores) {
 	b.Helper()
 	m := node.Map("noop", noop).WithParallel(batchAtOnce).WithRetry(retry.Policy{}).
 		WithLimits(throttle.Limits{Windows: []throttle.Window{bucket()}}).
 		With(guard.Policy{Law: adaptive.AIMD{Initial: batchAtOnce}})
-	batches(b, []batch{
+	batches(b, on, []batch{
 		{"headrace", m.All},
 		{"errgroup", group(noop)}, // without limits or retries: the yardstick
 		{"failsafe-go", group(through(

@@ -59,26 +59,39 @@ func alone(b *testing.B, calls []call) {
 // together measures each call in 1 to 64 goroutines that share one limiter.
 func together(b *testing.B, calls []call) {
 	b.Helper()
-	inGoroutines(b, calls, 1, 4, 16, 64)
+	inGoroutines(b, calls, allCores, 1, 4, 16, 64)
 }
 
 // onOneCore measures each call in 64 goroutines on one core, without contention.
 func onOneCore(b *testing.B, calls []call) {
 	b.Helper()
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	inGoroutines(b, calls, 64)
+	inGoroutines(b, calls, oneCore, 64)
 }
 
-func inGoroutines(b *testing.B, calls []call, counts ...int) {
+// cores runs a benchmark on some of the cores.
+type cores func(run func(b *testing.B)) func(b *testing.B)
+
+func allCores(run func(b *testing.B)) func(b *testing.B) { return run }
+
+// oneCore sets GOMAXPROCS inside the benchmark, because package testing sets it again before each sub-benchmark.
+func oneCore(run func(b *testing.B)) func(b *testing.B) {
+	return func(b *testing.B) {
+		b.Helper()
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+		run(b)
+	}
+}
+
+func inGoroutines(b *testing.B, calls []call, on cores, counts ...int) {
 	b.Helper()
 	for _, goroutines := range counts {
 		b.Run(fmt.Sprintf("goroutines=%d", goroutines), func(b *testing.B) {
 			var all []contender
 			for _, c := range calls {
-				all = append(all, contender{c.name, func(b *testing.B) {
+				all = append(all, contender{c.name, on(func(b *testing.B) {
 					b.Helper()
 					share(b, goroutines, c.make(b))
-				}})
+				})})
 			}
 			contend(b, all)
 		})

@@ -81,7 +81,7 @@ func BenchmarkExecutor(b *testing.B) {
 			return out, nil
 		}
 	}
-	batches(b, []batch{
+	batches(b, allCores, []batch{
 		{"headrace", through(open(executor.Config{}))},
 		{"channel-pool", func(ctx context.Context, items []int) ([]int, error) {
 			waiting := make([]*future, len(items))

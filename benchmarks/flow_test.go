@@ -44,7 +44,7 @@ func BenchmarkFlow(b *testing.B) {
 		}
 	}
 	each := eachFlow()
-	batches(b, []batch{
+	batches(b, allCores, []batch{
 		{"headrace", under(func(ctx context.Context, s *numbers) error {
 			_, err := flow.Run(ctx, each, s)
 			return err

@@ -30,7 +30,7 @@ func BenchmarkTelemetry(b *testing.B) {
 	spans := func() trace.TracerProvider { return sdktrace.NewTracerProvider() } // to no exporter
 	none := func() metric.MeterProvider { return noopmetric.NewMeterProvider() }
 	deaf := event.Func(func(event.Event) {})
-	batches(b, []batch{
+	batches(b, allCores, []batch{
 		{"without", observedBatch(b, nil)},
 		{"events-to-nobody", observedBatch(b, deaf)},
 		{"metrics", observedBatch(b, observer(b, telemetry.Config{MeterProvider: meters(), Spans: telemetry.Spans{Off: true}}))},

@@ -2,8 +2,8 @@ package httpclient
 
 import "net/http/httptrace"
 
-// hook has net/http report to the attempt, and then to the hooks of the caller. httptrace.WithClientTrace would
-// combine them by reflection, for each request.
+// hook sets the trace of the attempt: the client's hooks first, then the caller's (theirs may be nil). It is what
+// httptrace.WithClientTrace does, without reflection on every request.
 func (a *attempt) hook(theirs *httptrace.ClientTrace) {
 	if theirs != nil {
 		a.trace = *theirs
@@ -17,6 +17,7 @@ func (a *attempt) hook(theirs *httptrace.ClientTrace) {
 	}
 }
 
+// both calls ours, then theirs if there is one.
 func both[T any](ours, theirs func(T)) func(T) {
 	if theirs == nil {
 		return ours

@@ -16,7 +16,7 @@ import (
 	"github.com/headrace/headrace/httpclient"
 )
 
-// The hooks of the caller run beside those of the client, which find the phase and the new connection.
+// The hooks of the caller run beside those of the client, which report a reused connection.
 func TestHooksOfTheCaller(t *testing.T) {
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) }))
 	t.Cleanup(s.Close)

@@ -1,5 +1,5 @@
-// Package clienttrace lets a context hold the hooks of net/http/httptrace itself, which costs less than
-// httptrace.WithClientTrace: that combines them with others by reflection.
+// Package clienttrace lets a context carry httptrace hooks itself. httptrace.WithClientTrace costs more: it composes
+// hooks by reflection.
 package clienttrace
 
 import (
@@ -8,9 +8,10 @@ import (
 )
 
 // Is reports whether key is the one under which net/http/httptrace looks up hooks in a context.
+// The DNS and connect hooks are not found this way: package net looks up another key.
 func Is(key any) bool { return key == wanted }
 
-// wanted is what httptrace looks up in a context: the only value that it asks for.
+// wanted is the key that httptrace.ContextClientTrace looks up, which is not exported.
 //
 //nolint:gochecknoglobals // it never changes
 var wanted = func() any {

@@ -78,7 +78,7 @@ func Sections() []Section {
 		},
 		{
 			Title: "Guarded batch on one core", Op: "BatchGuardedOneCore", Unit: "ns/item", Reference: "failsafe-go",
-			Text: "The same without contention: the sixteen workers take turns on one core. Between cores, each item moves the state of the limiter twice.",
+			Text: "The same on one core: the sixteen workers take turns, so they do not contend for the limiter.",
 		},
 		{
 			Title: "A call under a controller", Op: "Do", Unit: ns, Reference: "aimd", Extra: []string{bytes, allocs},
