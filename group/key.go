@@ -3,32 +3,13 @@ package group
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"sync"
 	"time"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/guard"
-	"github.com/headrace/headrace/internal/hook"
 	"github.com/headrace/headrace/internal/reopening"
-	"github.com/headrace/headrace/throttle"
 )
-
-// interior is what this package uses of a guard that others do not see.
-type interior interface {
-	Update(f func(now time.Time))
-	Close(until time.Time, cause error)
-	Open(cause error)
-	Closed() (until time.Time)
-	Memory() (m reopening.Memory, cause error)
-	Remember(m reopening.Memory, cause error)
-	Resume()
-	Once(c throttle.Cost) *guard.Call
-	Patient(c throttle.Cost) *guard.Call
-	Adopt(c throttle.Cost, began time.Time) (end func(adaptive.Feedback))
-	Signal(h *adaptive.RateLimitHit)
-}
 
 // key is a limit.
 type key struct {
@@ -112,50 +93,6 @@ func (k *key) Observe(e event.Event) {
 	if hit || e.Kind == event.LimiterClosed || e.Kind == event.LimiterReopened {
 		k.publish()
 	}
-}
-
-// key returns the one of that name, made if it is new.
-func (l *leader) key(o *opening) (k *key, err error) {
-	if o.Name == "" || len(o.Name) > mostName {
-		return nil, fmt.Errorf("%w: a key of %d bytes", errFrame, len(o.Name))
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if known := l.keys[o.Name]; known != nil {
-		known.touch()
-		return known, nil
-	}
-	if len(l.keys) >= mostKeys && !l.forgetLocked(recalling) {
-		return nil, fmt.Errorf("group: more than %d keys", mostKeys)
-	}
-	now := time.Now()
-	k = &key{name: o.Name, made: now, used: now, share: l.share(o), desks: map[*desk]struct{}{}}
-	last, saved := l.saved[o.Name], o.Saved
-	if len(last.Saved) > 0 {
-		saved = last.Saved
-	}
-	g, err := o.Spec.make(o.Name, k.share, saved, k)
-	if err != nil {
-		return nil, err
-	}
-	k.guard, k.inside = g, hook.Open[interior](g)
-	k.spec, _ = json.Marshal(o.Spec) //nolint:errchkjson // it was read as JSON
-	l.keys[o.Name] = k
-	switch k.await = min(o.Others, mostMembers); {
-	case l.alone:
-	case k.await > 0:
-		g.Pause(k.made.Add(l.calm))
-	case l.open.After(k.made): // the member is new to the group, and does not know of others
-		k.await = mostMembers + 1
-		g.Pause(l.open)
-	}
-	if before := last.Hold; before != (hold{}) {
-		before = before.after(now.Sub(l.begun))
-		before.Age = recalling // it is of another leader
-		k.recall(&before)
-	}
-	delete(l.saved, o.Name)
-	return k, nil
 }
 
 // touch notes that k is in use.

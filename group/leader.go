@@ -72,33 +72,6 @@ func (l *leader) drop() {
 // report what they have in flight, before it admits a call.
 const settling = 250 * time.Millisecond
 
-// forgetting is how long a leader remembers a key that no member uses.
-const forgetting = 24 * time.Hour
-
-// forgetLocked forgets the key that was not used for the longest time, if that is longer than d.
-// A call of a member that has vanished may hold a slot of it until then.
-func (l *leader) forgetLocked(d time.Duration) bool {
-	var oldest *key
-	for _, k := range l.keys {
-		if idle := k.idle(); idle > d {
-			oldest, d = k, idle
-		}
-	}
-	if oldest == nil {
-		return false
-	}
-	delete(l.keys, oldest.name)
-	return true
-}
-
-// share is the part of a limit that the calls here may use.
-func (l *leader) share(o *opening) float64 {
-	if l.alone && o.Members > 1 {
-		return 1 / float64(min(o.Members, mostMembers))
-	}
-	return 1
-}
-
 // publish sends what was learned to all members, until the end.
 func (l *leader) publish() {
 	ticker := time.NewTicker(saving)

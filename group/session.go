@@ -23,24 +23,6 @@ type session struct {
 	desks  map[uint64]*desk // by the member's number; of the goroutine that reads
 }
 
-// greets notes that a connection has yet to say hello. Of too many the oldest is closed: a
-// member says it at once.
-func (l *leader) greets(conn net.Conn) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.greeting) >= mostGreeting {
-		_ = l.greeting[0].Close() // it gets no reason
-		l.greeting = slices.Delete(l.greeting, 0, 1)
-	}
-	l.greeting = append(l.greeting, conn)
-}
-
-func (l *leader) greeted(conn net.Conn) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.greeting = slices.DeleteFunc(l.greeting, func(c net.Conn) bool { return c == conn })
-}
-
 // serve serves one member until its connection ends, and frees what it holds.
 func (l *leader) serve(conn net.Conn) error {
 	s := &session{leader: l, link: newLink(conn), desks: map[uint64]*desk{}}
@@ -70,6 +52,24 @@ func (l *leader) serve(conn net.Conn) error {
 		d.leave()
 	}
 	return err
+}
+
+// greets notes that a connection has yet to say hello. Of too many the oldest is closed: a
+// member says it at once.
+func (l *leader) greets(conn net.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.greeting) >= mostGreeting {
+		_ = l.greeting[0].Close() // it gets no reason
+		l.greeting = slices.Delete(l.greeting, 0, 1)
+	}
+	l.greeting = append(l.greeting, conn)
+}
+
+func (l *leader) greeted(conn net.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.greeting = slices.DeleteFunc(l.greeting, func(c net.Conn) bool { return c == conn })
 }
 
 // handle does what a member asks for.

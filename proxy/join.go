@@ -4,33 +4,23 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"errors"
 	"io"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/headrace/headrace/internal/clock"
 	"github.com/headrace/headrace/internal/line"
 )
 
 const (
-	// grace is how long a call goes on without a client, so that one that timed
-	// out can join it: longer than SDKs wait before they send again, 8 s.
-	grace = 15 * time.Second
-	// mostJoined is how much of an answer is kept. Once it is longer, no other
-	// request can join it.
-	mostJoined = 1 << 20
 	// mostShared bounds the calls that can be joined.
 	mostShared = 10_000
 	// longestKey bounds an Idempotency-Key, in bytes.
 	longestKey = 256
 )
-
-var errLeft = errors.New("proxy: no client waits for the answer")
 
 // joinKey identifies equal requests of one client.
 type joinKey [sha256.Size]byte

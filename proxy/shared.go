@@ -2,12 +2,25 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/jonboulle/clockwork"
 )
+
+const (
+	// grace is how long a call goes on without a client, so that one that timed
+	// out can join it: longer than SDKs wait before they send again, 8 s.
+	grace = 15 * time.Second
+	// mostJoined is how much of an answer is kept. Once it is longer, no other
+	// request can join it.
+	mostJoined = 1 << 20
+)
+
+var errLeft = errors.New("proxy: no client waits for the answer")
 
 // shared is a call with its answer, for one client or several. It is the
 // ResponseWriter of the call.

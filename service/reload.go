@@ -9,14 +9,6 @@ import (
 	"github.com/headrace/headrace/service/internal/rules"
 )
 
-const (
-	// lookEvery is how often the file is compared with what was read. What two looks in a
-	// row have seen is read, so that a file that is being written is not.
-	lookEvery = 400 * time.Millisecond
-	// reloadEvery is how often it is read in any case, with the files that it names.
-	reloadEvery = time.Minute
-)
-
 // reading is what was read at a time.
 type reading struct {
 	data   []byte
@@ -111,6 +103,12 @@ func (f *file) note(r *reading) {
 	if f.envoy = r.envoy.sum; f.envoy == nil {
 		f.envoy = sumOf(f.files)
 	}
+}
+
+func (s *Server) broken() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.file.problem != ""
 }
 
 // restart names the settings that differ and take effect after a restart only.

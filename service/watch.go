@@ -4,8 +4,17 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/headrace/headrace/service/internal/rules"
+)
+
+const (
+	// lookEvery is how often the file is compared with what was read. What two looks in a
+	// row have seen is read, so that a file that is being written is not.
+	lookEvery = 400 * time.Millisecond
+	// reloadEvery is how often it is read in any case, with the files that it names.
+	reloadEvery = time.Minute
 )
 
 // watch reads the file when it changes. It compares contents, so that it follows symbolic
@@ -76,10 +85,4 @@ func (s *Server) differs(is look) bool {
 		return f.seen != nil
 	}
 	return !bytes.Equal(is.data, f.seen) || !bytes.Equal(is.envoy, f.envoy)
-}
-
-func (s *Server) broken() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.file.problem != ""
 }

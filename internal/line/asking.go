@@ -5,31 +5,6 @@ import (
 	"sync/atomic"
 )
 
-// follow has the line go on if the context of a turn that asks ends, and the
-// guard does not return.
-func (t *turn) follow(ask *asking) {
-	t.stop = context.AfterFunc(ask.Context, func() { t.ticket.lines.lapse(t, ask) })
-}
-
-// lapse takes t out of the line if it has not returned after a while.
-func (l *Lines) lapse(t *turn, ask *asking) {
-	l.clock.AfterFunc(patience, func() {
-		l.mu.Lock()
-		recall := nothing
-		if n := t.line; n != nil && t.ask == ask {
-			if t.inLine() {
-				n.leave(t, false)
-			}
-			if n.asking == t {
-				n.asking = nil
-			}
-			recall = n.choose()
-		}
-		l.mu.Unlock()
-		recall()
-	})
-}
-
 // asking is the context that a call waits for admission under. It ends with the
 // one that it is made of, or by end. Most calls do not have to wait, so what ends
 // it is only made when it is needed.

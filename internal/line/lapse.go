@@ -1,67 +1,42 @@
 package line
 
 import (
+	"context"
 	"time"
 )
 
-// arm sets the timer for the turn that has waited longest.
-func (l *Lines) arm(now time.Duration) {
-	first := l.waiting.first
-	if first == nil || l.armed && l.armedFor <= first.since {
-		return
-	}
-	l.armed, l.armedFor = true, first.since
-	left := l.left(first, now)
-	if l.timer == nil {
-		l.timer = l.clock.AfterFunc(left, l.expire)
-	} else {
-		l.timer.Reset(left)
-	}
+// patience is for how long a turn may continue to ask after its wait for admission was
+// ended, before another one is chosen regardless: what a guard asks, such as a
+// store, may not return.
+const patience = time.Second
+
+// follow has the line go on if the context of a turn that asks ends, and the
+// guard does not return.
+func (t *turn) follow(ask *asking) {
+	t.stop = context.AfterFunc(ask.Context, func() { t.ticket.lines.lapse(t, ask) })
 }
 
-// left is for how long t may still wait.
-func (l *Lines) left(t *turn, now time.Duration) time.Duration {
-	return max(0, l.maxWait-(now-t.since))
-}
-
-// late is the error of a turn that is ahead and has waited for too long.
-func (l *Lines) late(t *turn) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now := l.clock.Elapsed()
-	return l.of(t.name).late(t, now)
-}
-
-// late is the error of a turn that has waited for too long.
-func (n *line) late(t *turn, now time.Duration) *WaitError {
-	return &WaitError{n.name, now - t.since, n.retryAfter(now)}
-}
-
-// expire ends the turns that have waited for too long.
-func (l *Lines) expire() {
-	var ends []func()
-	l.mu.Lock()
-	l.armed = false
-	now := l.clock.Elapsed()
-	for t := l.waiting.first; t != nil && now-t.since >= l.maxWait; t = l.waiting.first {
-		n := t.line
-		err := n.late(t, now)
-		t.err = err
-		if ask := t.ask; ask != nil {
-			l.waiting.remove(t) // it leaves the line when it returns
-			ends = append(ends, func() { l.end(t, ask, err) })
-			continue
+// lapse takes t out of the line if it has not returned after a while.
+func (l *Lines) lapse(t *turn, ask *asking) {
+	l.clock.AfterFunc(patience, func() {
+		l.mu.Lock()
+		recall := nothing
+		if n := t.line; n != nil && t.ask == ask {
+			if t.inLine() {
+				n.leave(t, false)
+			}
+			if n.asking == t {
+				n.asking = nil
+			}
+			recall = n.choose()
 		}
-		n.leave(t, false)
-		if n.asking == t {
-			n.asking = nil
-		}
-		t.tell()
-		ends = append(ends, n.choose())
-	}
-	l.arm(now)
-	l.mu.Unlock()
-	for _, end := range ends {
-		end()
-	}
+		l.mu.Unlock()
+		recall()
+	})
+}
+
+// end ends the wait of t for admission because of err.
+func (l *Lines) end(t *turn, ask *asking, err error) {
+	ask.end(err)
+	l.lapse(t, ask)
 }

@@ -9,11 +9,6 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// patience is for how long a turn may continue to ask after its wait for admission was
-// ended, before another one is chosen regardless: what a guard asks, such as a
-// store, may not return.
-const patience = time.Second
-
 // turn implements inflight.Turn. It is in line from the moment that it has to wait.
 type turn struct {
 	ticket *Ticket
@@ -257,10 +252,4 @@ func (t *turn) lose() {
 // count adds the wait to that of the ticket.
 func (t *turn) count(now time.Duration) {
 	t.ticket.waited.Add(int64(max(0, now-t.began)))
-}
-
-// end ends the wait of t for admission because of err.
-func (l *Lines) end(t *turn, ask *asking, err error) {
-	ask.end(err)
-	l.lapse(t, ask)
 }

@@ -196,20 +196,3 @@ func (h *Handler) bucket(w http.ResponseWriter, r *http.Request) error {
 	write(w, http.StatusOK, &out)
 	return nil
 }
-
-// ready answers 503 while checks cannot be answered.
-func (h *Handler) ready(w http.ResponseWriter, r *http.Request) {
-	x := h.d.Health(r.Context())
-	out := healthOut{
-		Status: x.Status, StoreReachable: x.StoreReachable, Breaker: string(x.Breaker), RetryAfter: seconds(x.RetryAfter),
-		ClockSkew: seconds(x.Skewed), Reason: x.Reason,
-	}
-	code := http.StatusOK
-	if h.o.Draining() {
-		out.Status = "draining"
-	}
-	if out.Status == "unhealthy" || out.Status == "draining" {
-		code = http.StatusServiceUnavailable
-	}
-	write(w, code, &out)
-}

@@ -169,3 +169,20 @@ func allows(w http.ResponseWriter, r *http.Request, methods ...string) bool {
 	fail(w, &problem{Status: http.StatusMethodNotAllowed, Code: "METHOD_NOT_ALLOWED", Detail: "use " + strings.Join(methods, " or ")})
 	return false
 }
+
+// ready answers 503 while checks cannot be answered.
+func (h *Handler) ready(w http.ResponseWriter, r *http.Request) {
+	x := h.d.Health(r.Context())
+	out := healthOut{
+		Status: x.Status, StoreReachable: x.StoreReachable, Breaker: string(x.Breaker), RetryAfter: seconds(x.RetryAfter),
+		ClockSkew: seconds(x.Skewed), Reason: x.Reason,
+	}
+	code := http.StatusOK
+	if h.o.Draining() {
+		out.Status = "draining"
+	}
+	if out.Status == "unhealthy" || out.Status == "draining" {
+		code = http.StatusServiceUnavailable
+	}
+	write(w, code, &out)
+}

@@ -2,39 +2,13 @@ package rules
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
 	"github.com/headrace/headrace/internal/document"
 	"github.com/headrace/headrace/throttle"
 )
-
-// nameOf is the name of a limit that has none.
-func nameOf(i int, l *Limit) string {
-	name := l.Scope
-	if l.Resource != "" {
-		name += "/" + l.Resource
-	}
-	if names.MatchString(name) && name != "default" {
-		return name
-	}
-	return fmt.Sprintf("limit-%d", i+1)
-}
-
-// longestName bounds scopes and resources in bytes.
-const longestName = 256
-
-// checkText is for a scope or a resource.
-func checkText(keys []string, text string, required bool, p *document.Problems) {
-	switch {
-	case text == "" && required:
-		p.Addf(keys, "it is missing: write one such as user")
-	case len(text) > longestName:
-		p.Addf(keys, "it has more than %d bytes", longestName)
-	case strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\uFFFD' }):
-		p.Addf(keys, "it has a control character")
-	}
-}
 
 // rule is what l means.
 func (l *Limit) rule(keys []string, p *document.Problems) *Rule {
@@ -113,5 +87,35 @@ func (l *Limit) windows(r *Rule, keys []string, p *document.Problems) {
 			p.Addf(at, "%s counts %s: leave the unit out, since every window counts the tokens of checks", w, w.Unit())
 		}
 		r.Limits.Windows = append(r.Limits.Windows, w.Of(throttle.Points))
+	}
+}
+
+// names of rules are shown in headers and metrics.
+var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,63}$`)
+
+// nameOf is the name of a limit that has none.
+func nameOf(i int, l *Limit) string {
+	name := l.Scope
+	if l.Resource != "" {
+		name += "/" + l.Resource
+	}
+	if names.MatchString(name) && name != "default" {
+		return name
+	}
+	return fmt.Sprintf("limit-%d", i+1)
+}
+
+// longestName bounds scopes and resources in bytes.
+const longestName = 256
+
+// checkText is for a scope or a resource.
+func checkText(keys []string, text string, required bool, p *document.Problems) {
+	switch {
+	case text == "" && required:
+		p.Addf(keys, "it is missing: write one such as user")
+	case len(text) > longestName:
+		p.Addf(keys, "it has more than %d bytes", longestName)
+	case strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\uFFFD' }):
+		p.Addf(keys, "it has a control character")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 )
 
 // Read returns the bytes of a configuration file.
@@ -27,4 +28,11 @@ func readBounded(path string, most int64) ([]byte, error) {
 		err = fmt.Errorf("%s: %w: at most %d bytes are read", path, errTooLong, most)
 	}
 	return data, err
+}
+
+func inDir(dir, file string) string {
+	if filepath.IsAbs(file) {
+		return file
+	}
+	return filepath.Join(dir, file)
 }

@@ -3,7 +3,6 @@ package rules
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -61,11 +60,4 @@ func (c *Config) secrets(dir string, p *document.Problems) {
 			p.Addf(at, "the key has fewer than %d bytes: use a random one, as of openssl rand -hex 32", shortest)
 		}
 	}
-}
-
-func inDir(dir, file string) string {
-	if filepath.IsAbs(file) {
-		return file
-	}
-	return filepath.Join(dir, file)
 }
