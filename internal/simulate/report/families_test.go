@@ -85,3 +85,15 @@ func TestTheHarsherSet(t *testing.T) {
 	page = written(t, report.Plan{Seeds: 1, Only: "Vegas", Set: "twelve", Scenario: "h39"})
 	assert.Contains(t, page, "| h39 ")
 }
+
+// Clients that know the limits stand beside the laws: with all parts of the rates among drawn providers, with one elsewhere.
+func TestThoseThatKnowTheLimitsAreListed(t *testing.T) {
+	drawn := written(t, report.Plan{Seeds: 1, N: 1, Set: "random"})
+	elsewhere := written(t, report.Plan{Seeds: 1, Set: "families", Scenario: "11 calls of 100 s, 1/s"})
+	for i, part := range []string{"x0.98", "x0.9 ", "x0.7", "x0.5"} {
+		assert.Contains(t, drawn, "knows the limits, "+part)
+		assert.Equal(t, i == 0, strings.Contains(elsewhere, "knows the limits, "+part), part)
+	}
+	_, targets, _ := strings.Cut(drawn, "## Targets")
+	assert.Contains(t, targets, "knows the limits, x0.5", "they are judged")
+}
