@@ -65,6 +65,16 @@ func (p *Process) aliveLocked() error {
 	return nil
 }
 
+// since returns what a call of the journal failed with: one that Kill has overtaken failed because of that.
+func (p *Process) since(err error) error {
+	if err != nil {
+		if killed := p.alive(); killed != nil {
+			return killed
+		}
+	}
+	return err
+}
+
 // mortal is the journal as a process sees it.
 type mortal struct{ *Process }
 
@@ -85,7 +95,7 @@ func (m mortal) Renew(ctx context.Context, p journal.Part, owner journal.Owner, 
 	if err := m.alive(); err != nil {
 		return err
 	}
-	return m.of.Renew(ctx, p, owner, at)
+	return m.since(m.of.Renew(ctx, p, owner, at))
 }
 
 func (m mortal) Release(ctx context.Context, p journal.Part, owner journal.Owner) error {
@@ -102,7 +112,8 @@ func (m mortal) Begin(ctx context.Context, k journal.Key, at time.Time, retry bo
 	if err := m.alive(); err != nil {
 		return journal.Record{}, err
 	}
-	return m.of.Begin(ctx, k, at, retry)
+	record, err := m.of.Begin(ctx, k, at, retry)
+	return record, m.since(err)
 }
 
 func (m mortal) Finish(
@@ -111,7 +122,8 @@ func (m mortal) Finish(
 	if err := m.alive(); err != nil {
 		return nil, err
 	}
-	return m.of.Finish(ctx, p, owner, mark, records...)
+	refused, err = m.of.Finish(ctx, p, owner, mark, records...)
+	return refused, m.since(err)
 }
 
 func (m mortal) All(ctx context.Context, p journal.Part) iter.Seq2[journal.Record, error] {
