@@ -12,8 +12,8 @@ type Noise struct {
 	refused     float64 // of these, all in an epoch
 	unexplained float64
 	last        float64 // of sent, at the last unexplained one
-	early       float64 // sum of sent at the unexplained ones before that
-	between     float64 // how many of those came after the first
+	early       float64 // sum of sent at those between the first and that
+	between     float64 // how many these are
 	leak        float64 // refusals put down to noise of late
 	exceeded    float64 // times there were too many for that
 	need        float64
@@ -73,11 +73,13 @@ func (n *Noise) Refused(measured, believed, pace float64) Opinion {
 		return n.Expected()
 	}
 	if n.unexplained == 0 {
-		n.before, n.sent, n.last, n.early, n.between, n.refused = believed, 0, 0, 0, -2, 1
+		n.before, n.sent, n.last, n.early, n.between, n.refused = believed, 0, 0, 0, 0, 1
 	}
 	n.unexplained++
-	n.between++
-	n.early += n.last
+	if n.last > 0 {
+		n.between++
+		n.early += n.last
+	}
 	n.last = n.sent
 	need := max(n.need, convinced)
 	if n.unexplained >= need && !n.rarer() && n.refused-1 <= noisy*n.sent && pace < memoryHolds*n.before {

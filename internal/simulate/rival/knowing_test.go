@@ -52,6 +52,17 @@ func TestThatWindowsLeaveRoomForTheWay(t *testing.T) {
 	assert.InEpsilon(t, 10/10.99*600*client.Measured.Minutes(), got.Admitted, 0.02)
 }
 
+// It sends at its part of the rate.
+func TestThatItSendsAtItsPart(t *testing.T) {
+	s := find(t, scenario.Twelve(), "600/min b10")
+	best := sum(t, s, rival.Oracle()).Measured
+	for i, part := range []float64{0.98, 0.9, 0.7, 0.5} {
+		c := rival.Knowing()[i]
+		assert.Equal(t, fmt.Sprintf("%s, x%g", rival.KnowsLimits, part), c.Name)
+		assert.InEpsilon(t, part*float64(best.Admitted), sum(t, s, c).Measured.Admitted, 0.01)
+	}
+}
+
 // sum is what all processes get.
 func sum(t *testing.T, s scenario.Scenario, c client.Contender) (sum client.Result) {
 	t.Helper()
@@ -69,15 +80,4 @@ func find(t *testing.T, all []scenario.Scenario, name string) scenario.Scenario 
 	i := slices.IndexFunc(all, func(s scenario.Scenario) bool { return s.Name == name })
 	require.GreaterOrEqual(t, i, 0, name)
 	return all[i]
-}
-
-// It sends at its part of the rate.
-func TestThatItSendsAtItsPart(t *testing.T) {
-	s := find(t, scenario.Twelve(), "600/min b10")
-	best := sum(t, s, rival.Oracle()).Measured
-	for i, part := range []float64{0.98, 0.9, 0.7, 0.5} {
-		c := rival.Knowing()[i]
-		assert.Equal(t, fmt.Sprintf("%s, x%g", rival.KnowsLimits, part), c.Name)
-		assert.InEpsilon(t, part*float64(best.Admitted), sum(t, s, c).Measured.Admitted, 0.01)
-	}
 }
