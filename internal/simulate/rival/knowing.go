@@ -16,10 +16,11 @@ const KnowsLimits = "knows the limits"
 
 // Knowing returns clients that know the limits, each change of them when it happens, and
 // the equal share of each process that has joined. They send at one of these parts of
-// each rate, and all that a window allows. They do not know when other processes send,
-// how long a call is on its way (only the longest and the shortest time), which calls an
-// error strikes, or the tokens of an answer before it comes. What all of them miss, a
-// client that has to learn the limits will hardly reach.
+// each rate. Of a window they send all that it allows, but evenly if they share it and
+// cannot know when it begins. They do not know when other processes send, how long a call
+// is on its way (only the longest and the shortest time), which calls an error strikes,
+// or the tokens of an answer before it comes. What all of them miss, a client that has to
+// learn the limits will hardly reach.
 func Knowing() (all []client.Contender) {
 	for _, pace := range []float64{0.98, 0.9, 0.7, 0.5} {
 		name := fmt.Sprintf("%s, x%g", KnowsLimits, pace)
@@ -46,6 +47,7 @@ type knowing struct {
 	turned int           // changes of the limits so far
 	joined int           // processes so far
 	quiet  time.Duration // after which a call that was not refused has been admitted
+	turn   time.Duration // between two calls of a process that shares
 	chance world.Chance
 
 	gate  time.Duration // nothing is sent before
@@ -60,6 +62,7 @@ func newKnowing(s client.Seat, pace float64) *knowing {
 	return &knowing{
 		Seat: s, own: provider.New(shareOf(&s, pace), nil), joined: s.Processes,
 		quiet:  quietTrips * (w.Refusal + 2*max(w.Net, w.Transit.High)),
+		turn:   turnOf(&w.Provider, s.Processes),
 		chance: world.NewChance(s.Seed, 0),
 	}
 }
@@ -125,7 +128,7 @@ func (k *knowing) Answered(now time.Duration, c *client.Call, _ int, a *provider
 		k.pause = k.quiet
 		k.gate = now + k.pause
 	case k.pause == 0:
-		k.gate = max(k.gate, now+k.aside(a))
+		k.gate = max(k.gate, now+stretch(k.turn, k.chance.Float64())) // out of the way of those that it has collided with
 	case k.probe > 0 && c.Seq >= k.probe:
 		k.pause, k.probe = min(longestProbe, 2*k.pause), 0
 		k.gate = now + k.pause
@@ -133,18 +136,19 @@ func (k *knowing) Answered(now time.Duration, c *client.Call, _ int, a *provider
 	return 0, false
 }
 
-// aside is how long a process steps aside for those that it has collided with: as
-// an exact Retry-After says, or for a random part of the time between its calls.
-func (k *knowing) aside(a *provider.Answer) time.Duration {
-	p := &k.Setting.Provider
-	if k.Processes == 1 || p.Requests.PerMinute == 0 {
+// turnOf is the longest time between two calls of a process that shares the limits on
+// calls of p, 0 if it shares none.
+func turnOf(p *provider.Config, processes int) (turn time.Duration) {
+	if processes == 1 {
 		return 0
 	}
-	turn := time.Duration(float64(k.Processes) / p.Requests.PerMinute * float64(time.Minute))
-	if p.RetryAfter == provider.Exact && a.RetryAfter > 0 && a.RetryAfter < turn {
-		return a.RetryAfter
+	if r := p.Requests.PerMinute; r > 0 {
+		turn = stretch(time.Minute, float64(processes)/r)
 	}
-	return time.Duration(k.chance.Float64() * float64(turn))
+	for _, q := range quotasOf(p) {
+		turn = max(turn, stretch(q.Per, float64(processes)/float64(q.Max)))
+	}
+	return turn
 }
 
 // part is what the process with this number has of n. The parts add up to n.
@@ -159,21 +163,12 @@ func shareOf(s *client.Seat, pace float64) provider.Config {
 		Requests: provider.Bucket{PerMinute: p.Requests.PerMinute * pace / n, Burst: max(min(1, p.Requests.Burst), p.Requests.Burst/n)},
 		Tokens:   provider.Bucket{PerMinute: p.Tokens.PerMinute * pace / n, Burst: p.Tokens.Burst}, // it has to hold a whole call
 	}
-	quotas := slices.Clone(p.More)
-	if p.Minute > 0 {
-		quotas = append(quotas, provider.Quota{Max: p.Minute, Per: time.Minute})
-	}
-	if p.Log.Max > 0 {
-		quotas = append(quotas, provider.Quota{Max: p.Log.Max, Per: p.Log.Per, Count: provider.Exactly})
-	}
-	for _, q := range quotas {
+	for _, q := range quotasOf(&p) {
 		switch {
-		case q.Hollow:
-			continue
 		case q.Count == provider.Refilled:
 			q.Per, q.Burst = stretch(q.Per, n/pace), max(1, cmp.Or(q.Burst, float64(q.Max))/n)
-		case q.Max < s.Processes:
-			q.Max, q.Per, q.Count = 1, stretch(q.Per, n/float64(q.Max)), provider.FirstCall
+		case s.Processes > 1 && (q.Count != provider.Clock || q.Max < s.Processes):
+			q.Per, q.Burst, q.Count = stretch(q.Per, n/pace), 1, provider.Refilled
 		default:
 			q.Max = part(q.Max, s.Process, s.Processes)
 		}
@@ -183,6 +178,18 @@ func shareOf(s *client.Seat, pace float64) provider.Config {
 		own.More = append(own.More, q)
 	}
 	return own
+}
+
+// quotasOf are the limits of p that are counted in windows, or beside its bucket.
+func quotasOf(p *provider.Config) []provider.Quota {
+	all := slices.DeleteFunc(slices.Clone(p.More), func(q provider.Quota) bool { return q.Hollow })
+	if p.Minute > 0 {
+		all = append(all, provider.Quota{Max: p.Minute, Per: time.Minute})
+	}
+	if p.Log.Max > 0 {
+		all = append(all, provider.Quota{Max: p.Log.Max, Per: p.Log.Per, Count: provider.Exactly})
+	}
+	return all
 }
 
 func stretch(d time.Duration, by float64) time.Duration { return time.Duration(float64(d) * by) }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/internal/simulate/client"
+	"github.com/headrace/headrace/internal/simulate/provider"
 	"github.com/headrace/headrace/internal/simulate/rival"
 	"github.com/headrace/headrace/internal/simulate/scenario"
 )
@@ -61,6 +62,45 @@ func TestThatItSendsAtItsPart(t *testing.T) {
 		assert.Equal(t, fmt.Sprintf("%s, x%g", rival.KnowsLimits, part), c.Name)
 		assert.InEpsilon(t, part*float64(best.Admitted), sum(t, s, c).Measured.Admitted, 0.01)
 	}
+}
+
+// Processes that share a window cannot know when it begins. They spread their calls, and
+// step aside for each other after a refusal.
+func TestThatThoseWhoShareStepAside(t *testing.T) {
+	for name, p := range map[string]provider.Config{
+		"window": {More: []provider.Quota{{Max: 3, Per: time.Second, Count: provider.FirstCall}}},
+		"longer": {More: []provider.Quota{{Max: 48, Per: 16 * time.Second, Count: provider.FirstCall}}},
+		"clock":  {More: []provider.Quota{{Max: 12, Per: 4 * time.Second}}},
+		"log":    {Log: provider.Log{Max: 6, Per: 2 * time.Second}},
+		"bucket": {Requests: provider.Bucket{PerMinute: 180, Burst: 3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := scenario.Scenario{Setting: client.Setting{
+				Provider: p, Processes: 16, Latency: time.Second, Refusal: 50 * time.Millisecond, Net: 10 * time.Millisecond,
+			}}
+			best, got := sum(t, s, rival.Oracle()).Measured, sum(t, s, rival.Knowing()[1]).Measured
+			assert.GreaterOrEqual(t, float64(got.Admitted), 0.8*float64(best.Admitted))
+			assert.LessOrEqual(t, float64(got.Refused), 0.1*float64(got.Attempts))
+		})
+	}
+}
+
+// What headers tell of a quota that rejects nothing is not believed.
+func TestThatHollowQuotasAreKnownToBe(t *testing.T) {
+	s := find(t, scenario.Beyond(), "1/s b1 by 4")
+	alone := sum(t, s, rival.Knowing()[0])
+	s.Provider.More = []provider.Quota{{Max: 10, Per: time.Minute, Hollow: true}}
+	assert.Equal(t, alone, sum(t, s, rival.Knowing()[0]))
+}
+
+// A change is used from its moment on, although the next call was far away.
+func TestThatAChangeIsUsedAtOnce(t *testing.T) {
+	s := scenario.Scenario{Setting: client.Setting{
+		Provider: provider.Config{Requests: provider.Bucket{PerMinute: 0.1, Burst: 1}},
+		Changes:  []provider.Change{{At: client.WarmUp + 10*time.Second, Factor: 600}},
+		Latency:  time.Second, Lasts: time.Minute, Processes: 1,
+	}}
+	assert.InDelta(t, 50, sum(t, s, rival.Knowing()[0]).Measured.Admitted, 3)
 }
 
 // sum is what all processes get.

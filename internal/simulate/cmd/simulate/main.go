@@ -21,8 +21,8 @@ const help = `simulate: our control laws, and those of others, against providers
 Twenty minutes of virtual time are measured after two of warm-up, hours where
 quotas are that long. Goodput is what the provider admitted, in percent of an
 oracle that sees its limits; 429s are in percent of the attempts, without those
-at random, and with them in brackets. Equal flags print equal tables. A cell
-with "!" misses its target.
+at random, and with them in brackets. The tables of drawn providers count all of
+them. Equal flags print equal tables. A cell with "!" misses its target.
 
 There are five sets:
   twelve    the twelve, the cold start, and what is beyond the twelve
