@@ -12,7 +12,7 @@ type Claim struct {
 	level  float64 // where it was claimed
 	hits   float64 // refusals by then
 	again  float64 // cuts that did not help, less those that did
-	lonely float64 // refusals of late with no other call in flight
+	lonely float64 // calls for which a refusal with no other call in flight is remembered
 	crowd  Crowd
 	crowds float64 // refusals where calls crowd, less some of the others
 
@@ -35,18 +35,16 @@ const (
 	trialSends  = 300  // calls after a claim in which a fall of the level refutes it
 	noisy       = 0.08 // of the calls, at most: beyond that rejections are not random; beyond, random
 
-	soonTrips   = 2    // round trips after a cut in which it should have helped
-	soonWeight  = 2    // cuts that did not help, which one that did makes up for
-	crowdDecay  = 0.7  // refusals where calls crowd, which one elsewhere makes up for
-	lonelyMost  = 1.5  // refusals of calls that are alone refute a claim: the second one of late
-	lonelyDecay = 0.02 // refusals of calls that are alone, forgotten with each call
+	soonTrips  = 2   // round trips after a cut in which it should have helped
+	soonWeight = 2   // cuts that did not help, which one that did makes up for
+	crowdDecay = 0.7 // refusals where calls crowd, which one elsewhere makes up for
 )
 
 // Sent notes a call.
 func (c *Claim) Sent(x Call) {
 	c.sent++
 	c.crowd.Sent(x)
-	c.lonely = max(0, c.lonely-lonelyDecay)
+	c.lonely = max(0, c.lonely-1)
 	c.alien = max(0, c.alien-1.0/handful)
 }
 
@@ -112,11 +110,12 @@ func (c *Claim) wasLonely(x Call) bool {
 	if x.Others > 0 || c.off.Has(CapRule) {
 		return false
 	}
-	if c.lonely++; c.lonely < lonelyMost {
-		return false
+	again := c.lonely > 0
+	c.lonely = recent
+	if again {
+		c.lonely = 0
 	}
-	c.lonely = 0
-	return true
+	return again
 }
 
 func (c *Claim) weighCrowd(x Call) {
