@@ -14,7 +14,7 @@ type Claim struct {
 	again  float64 // cuts that did not help, less those that did
 	lonely float64 // calls for which a refusal with no other call in flight is remembered
 	crowd  Crowd
-	crowds float64 // refusals where calls crowd, less some of the others
+	crowds float64 // refusals where calls crowd, less those elsewhere
 
 	shared bool    // calls are taken at the level that refuses, too
 	alone  bool    // none is
@@ -30,14 +30,12 @@ const (
 	sameLevel   = 0.05 // of a level: another one no further from it is the same
 	aboveShare  = 0.02 // of the calls taken, above the level of a cap, at most
 	atShare     = 0.25 // of the calls taken, at the level of a cap or above, at most
-	sharedTaken = 5    // calls taken before a cap may be shared
 	sharedShare = 0.1  // of the calls taken, at its level or above: more, and it is shared
 	trialSends  = 300  // calls after a claim in which a fall of the level refutes it
 	noisy       = 0.08 // of the calls, at most: beyond that rejections are not random; beyond, random
 
-	soonTrips  = 2   // round trips after a cut in which it should have helped
-	soonWeight = 2   // cuts that did not help, which one that did makes up for
-	crowdDecay = 0.7 // refusals where calls crowd, which one elsewhere makes up for
+	soonTrips  = 2 // round trips after a cut in which it should have helped
+	soonWeight = 2 // cuts that did not help, which one that did makes up for
 )
 
 // Sent notes a call.
@@ -66,7 +64,7 @@ func (c *Claim) Refused(level int, hinted bool) {
 		c.same = 1
 	}
 	c.sameAt = n
-	c.shared = c.part || taken >= sharedTaken && at > sharedShare*taken
+	c.shared = c.part || taken >= several && at > sharedShare*taken
 	c.alone = taken >= recent && at == 0
 	c.levels = Levels{}
 }
@@ -124,7 +122,7 @@ func (c *Claim) weighCrowd(x Call) {
 	case rank <= rare:
 		c.crowds++
 	default:
-		c.crowds = max(0, c.crowds-crowdDecay)
+		c.crowds = max(0, c.crowds-1)
 	}
 }
 

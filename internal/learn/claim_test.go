@@ -145,9 +145,9 @@ func TestARefusalElsewhereWeighsAgainstThoseWhereCallsCrowd(t *testing.T) {
 	k, x := claimedAtTen(200)
 	k.crowds = 3.9
 	k.weighCrowd(x)
-	assert.InDelta(t, 3.9-crowdDecay, k.crowds, 1e-9)
+	assert.InDelta(t, 2.9, k.crowds, 1e-9)
 	k.weighCrowd(Call{Seq: 1})
-	assert.InDelta(t, 3.9-crowdDecay, k.crowds, 1e-9, "too long ago to tell")
+	assert.InDelta(t, 2.9, k.crowds, 1e-9, "too long ago to tell")
 }
 
 func TestNoCapRefusesACallThatIsAlone(t *testing.T) {

@@ -10,7 +10,6 @@ type Crowd struct {
 
 const (
 	crowdCalls = 256                               // calls that are kept, a power of two
-	crowdLeast = 40                                // calls to compare with, at least
 	crowdNear  = 4                                 // calls: the time in which the last 4, 16 and 64 left is compared
 	crowdFar   = crowdNear * crowdNear * crowdNear // calls back, at most
 )
@@ -31,7 +30,7 @@ func (c *Crowd) Rank(x Call) (rank float64, ok bool) {
 	rank = 1
 	for back := int64(crowdNear); back <= crowdFar; back *= crowdNear {
 		first := c.oldest + back
-		if x.Seq < first || c.newest-first < crowdLeast {
+		if x.Seq < first || c.newest-first < recent {
 			break
 		}
 		room, less := c.room(x.Seq, back), 0.0

@@ -34,9 +34,9 @@ func TestRankOfACall(t *testing.T) {
 	}{
 		{"evenly apart", even(100, 1), 0.5, true},
 		{"close behind others", append(even(100, 1), even(4, 0.125)...), 0.5 / 100, true},
-		{"far behind others", append(even(100, 1), 60), 84.5 / 85, true},
-		{"too few to tell", even(44, 1), 0, false},
-		{"just enough", append(even(44, 1), 60), 40.5 / 41, true},
+		{"far behind others", append(even(100, 1), 60), 36.5 / 37, true},
+		{"too few to tell", even(34, 1), 0, false},
+		{"just enough", append(even(34, 1), 60), 30.5 / 31, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var k Crowd
@@ -64,7 +64,7 @@ func TestRankIsTheLowestOfThreeDistances(t *testing.T) {
 		oldest := max(1, int(last.Seq)-255)
 		for _, back := range []int{4, 16, 64} {
 			first := oldest + back
-			if seq < first || int(last.Seq)-first < crowdLeast {
+			if seq < first || int(last.Seq)-first < recent {
 				break
 			}
 			less, all := 0.0, 0
