@@ -6,9 +6,8 @@ const (
 	againFirst   = 30          // seconds until what held before, or what was disproved, is first tried again; twice as long each time
 	recent       = 30          // calls that a share of late is taken of
 	rare         = 0.05        // of the calls, or of what comes in: less is an exception
-	enough       = 3           // observations, marks or windows that agree: what they show is believed
+	enough       = 3           // observations, marks or windows that agree: what they show is believed; fewer, or so many calls, prove nothing
 	convinced    = 4           // observations against a belief, less those for it: it is given up
-	miscount     = 3           // calls by which a count may be wrong: so few prove nothing
 	several      = 4           // calls that matter: fewer are worth no test, and what is left of fewer means nothing
 	backOff      = 0.9         // of the calls in flight, or of a pace: a cut that is no measurement, or a poor one
 	smoothing    = 0.2         // weight of one observation in what is smoothed, if it has none of its own

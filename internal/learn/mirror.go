@@ -87,7 +87,7 @@ func (m *Mirror) learnRefill(t *Told, taken float64) {
 		if t.Reset > 0 && missing > 0 {
 			m.refill = min(m.refill, missing/t.Reset)
 		}
-	case t.Reset <= 0 || missing < miscount*max(1, taken):
+	case t.Reset <= 0 || missing < enough*max(1, taken):
 		if m.refill == 0 {
 			m.refill = t.Limit / minute
 		}

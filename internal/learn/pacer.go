@@ -155,7 +155,7 @@ func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
 		p.fast = min(mostRate, p.fast*math.Exp(firstGrow*dt))
 	case p.fast > 0:
 		p.fast = min(mostRate, p.fast*math.Exp(fastGrow*dt))
-	case !p.off.Has(GrowthRule) && p.model < -(miscount*unit+p.proof()*p.Rate*max(p.cycle, enough*p.span)):
+	case !p.off.Has(GrowthRule) && p.model < -(enough*unit+p.proof()*p.Rate*max(p.cycle, enough*p.span)):
 		p.fast = pace
 	}
 }
@@ -211,7 +211,7 @@ func (p *Pacer) Cut(measured, cycle float64, few bool) {
 		case p.Turns: // what calls have reserved says little about what was left
 			measured = max(measured, backOff*old)
 		}
-		if p.rested && p.model < -miscount {
+		if p.rested && p.model < -enough {
 			p.burst -= p.model
 		}
 		p.burst *= fading

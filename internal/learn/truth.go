@@ -14,7 +14,6 @@ type Truth struct {
 
 const (
 	rarest      = 64   // closures between tests
-	testAgain   = 3    // closures to the test after a wait that was too short
 	clearly     = 1.1  // times what is asked: from there on the wait is known to be too short
 	longestLie  = 8    // times what is asked, at most
 	shortestLie = 0.01 // times what is asked, at least; beyond: a Retry-After that is five times too long
@@ -74,6 +73,6 @@ func (t *Truth) Opened(sent float64) {
 	case t.again > 0 && t.asked > 0:
 		took := max(1, min(longestLie, mostMore*t.mul(), (sent-t.shutAt)/t.asked))
 		t.factor = t.mul() + 0.5*(took-t.mul())
-		t.again, t.obeyed, t.every = 0, 0, testAgain
+		t.again, t.obeyed, t.every = 0, 0, enough
 	}
 }
