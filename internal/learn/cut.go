@@ -33,7 +33,7 @@ func (m *Machine) cutFlight(now float64, c Call, named bool) {
 func (m *Machine) remember(now, before, after float64, named bool) {
 	switch shared := m.Flight.mode == hovering && after > hoverKept*m.levels.high; {
 	case shared:
-		m.levels = Memory{first: levelFirst}
+		m.levels = Memory{first: interruption}
 		if !named && !m.Flight.part {
 			m.higher.Explores(now, 2*after)
 		}

@@ -70,7 +70,7 @@ func New(c Config) *Machine {
 	}
 	m.Door = newDoor(c.Off)
 	m.calm = Calm{stretch: 1}
-	m.rates.first, m.levels.first, m.higher.first = againFirst, levelFirst, levelFirst
+	m.rates.first, m.levels.first, m.higher.first = againFirst, interruption, interruption
 	m.quota.Blind, m.quota.off = c.Blind, c.Off
 	m.Calls.off, m.Tokens.off = c.Off, c.Off
 	m.claim.off = c.Off

@@ -21,7 +21,6 @@ type Memory struct {
 const (
 	memoryFell  = 0.7 // of what held: below it, a rate or a level has fallen
 	memoryHolds = 0.9 // of what held: as good as that
-	levelFirst  = 2   // seconds from the fall of a bound on the calls in flight to the first trial
 	trialTaken  = 20  // calls of a trial that are taken: what held before holds again
 )
 
