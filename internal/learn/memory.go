@@ -19,7 +19,7 @@ type Memory struct {
 
 // Source of these: the families of providers in internal/simulate.
 const (
-	memoryFell  = 0.7 // of what held: below it, a rate or a level has fallen
+	memoryFell  = 0.7 // of what held: below it, a rate or a level has fallen, which no poor measurement shows
 	memoryHolds = 0.9 // of what held: as good as that
 	trialTaken  = 20  // calls of a trial that are taken: what held before holds again
 )

@@ -38,7 +38,6 @@ const (
 	climbBy     = 1 - margin // of the rate: as far above it as the pace begins below it
 	windowed    = 0.2        // of the rate: the most growth, where calls are counted in windows
 	grownFar    = 1.4        // times the rate: the bucket may have run over; cold start
-	deepest     = 0.7        // of the pace, for a mark with few calls, or of the tokens that the measured calls usually take: a mark is no lower
 	riseProof   = 0.05       // of a cycle's calls above the model: the limit must have risen
 	riseSure    = 0.03       // of a cycle's calls above the model, of a rate that marks agree about
 	fastGrow    = 0.2        // per second: exponential growth after a proof
@@ -207,7 +206,7 @@ func (p *Pacer) Cut(measured, cycle float64, few bool) {
 		measured = min(measured, old)
 		switch {
 		case few:
-			measured = max(measured, deepest*old)
+			measured = max(measured, memoryFell*old)
 		case p.Turns: // what calls have reserved says little about what was left
 			measured = max(measured, backOff*old)
 		}

@@ -163,7 +163,7 @@ func (t *Tally) Measure(c Call, doubt Doubt, window float64) Rate {
 			r.Calls = least
 		}
 	}
-	r.Tokens = max(r.Tokens, deepest*r.Calls*t.perCall)
+	r.Tokens = max(r.Tokens, memoryFell*r.Calls*t.perCall)
 	return r
 }
 
