@@ -38,7 +38,6 @@ const (
 	climbBy     = 1 - margin // of the rate: as far above it as the pace begins below it
 	windowed    = 0.2        // of the rate: the most growth, where calls are counted in windows
 	grownFar    = 1.4        // times the rate: the bucket may have run over; cold start
-	riseProof   = 0.05       // of a cycle's calls above the model: the limit must have risen
 	riseSure    = 0.03       // of a cycle's calls above the model, of a rate that marks agree about
 	fastGrow    = 0.2        // per second: exponential growth after a proof
 	firstGrow   = 0.25       // per second: the same until the second mark
@@ -163,7 +162,7 @@ func (p *Pacer) proof() float64 {
 	if p.Agreed {
 		return riseSure
 	}
-	return riseProof
+	return rare
 }
 
 const rounding = 1e-9 // units; by definition: what float64 loses in sums
