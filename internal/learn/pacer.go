@@ -32,19 +32,18 @@ type Pacer struct {
 }
 
 const (
-	margin      = 0.97       // of the measured rate: the pace just after a mark
-	flat        = 0.15       // of a cycle, in which the pace is at most the rate; twelve
-	climb       = 0.4        // of a cycle, in which the pace then grows by climbBy
-	climbBy     = 1 - margin // of the rate: as far above it as the pace begins below it
-	windowed    = 0.2        // of the rate: the most growth, where calls are counted in windows
-	grownFar    = 1.4        // times the rate: the bucket may have run over; cold start
-	riseSure    = 0.03       // of a cycle's calls above the model, of a rate that marks agree about
-	fastGrow    = 0.2        // per second: exponential growth after a proof
-	firstGrow   = 0.25       // per second: the same until the second mark
-	leastBucket = 10         // calls that the provider's bucket is taken to hold, at least
-	ownBurst    = 0.02       // seconds of the pace, that go at once after a late timer
-	turnsDeep   = 4          // calls, and calls' tokens, that may go at once where both are paced; families 06
-	leastRate   = 1e-3       // units per second; by definition: a rate that is never 0
+	margin    = 0.97       // of the measured rate: the pace just after a mark
+	flat      = 0.15       // of a cycle, in which the pace is at most the rate; twelve
+	climb     = 0.4        // of a cycle, in which the pace then grows by climbBy
+	climbBy   = 1 - margin // of the rate: as far above it as the pace begins below it
+	windowed  = 0.2        // of the rate: the most growth, where calls are counted in windows
+	grownFar  = 1.4        // times the rate: the bucket may have run over; cold start
+	riseSure  = 0.03       // of a cycle's calls above the model, of a rate that marks agree about
+	fastGrow  = 0.2        // per second: exponential growth after a proof
+	firstGrow = 0.25       // per second: the same until the second mark
+	ownBurst  = 0.02       // seconds of the pace, that go at once after a late timer
+	turnsDeep = 4          // calls, and calls' tokens, that may go at once where both are paced; families 06
+	leastRate = 1e-3       // units per second; by definition: a rate that is never 0
 
 	cycleOne      = 63             // seconds that a cycle takes at one unit per second; twelve
 	cycleShortest = 20             // seconds, of a fast rate
@@ -133,7 +132,7 @@ func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
 	}
 	before := p.model
 	p.model += p.Rate * dt
-	if top := max(2*p.Rate, leastBucket*unit) + p.burst; p.model > top {
+	if top := max(2*p.Rate, handful*unit) + p.burst; p.model > top {
 		p.model = max(top, before) // it may have begun above
 		p.rested = p.rested || idle && dt > interruption
 	}

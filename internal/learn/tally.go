@@ -44,7 +44,7 @@ type Rate struct {
 }
 
 const (
-	handful       = 10   // calls, below which the one that was refused matters and there is no window; observations that settle a doubtful case
+	handful       = 10   // calls, below which the one that was refused matters and there is no window: the bucket may have held them; observations that settle a doubtful case
 	lately        = 5    // seconds that show what is admitted now: the bucket may have run over earlier
 	cautious      = 0.95 // of what was admitted lately, taken for the rate
 	instant       = 1e-3 // seconds; by definition: clocks and timers are no finer, and a refusal may take no time
@@ -167,10 +167,10 @@ func (t *Tally) Measure(c Call, doubt Doubt, window float64) Rate {
 	return r
 }
 
-// least is the lowest rate at which a bucket of leastBucket calls admits what was sent in any stretch of the span before c.
+// least is the lowest rate at which a bucket of handful calls admits what was sent in any stretch of the span before c.
 func (t *Tally) least(c Call, span float64) (rate float64) {
 	for ; span >= shortest; span *= nextStretch {
-		rate = max(rate, (t.since(c, span).Calls-leastBucket)/span)
+		rate = max(rate, (t.since(c, span).Calls-handful)/span)
 	}
 	return rate
 }
