@@ -25,7 +25,6 @@ const (
 	draftFirst = 50  // calls held back before a try
 	draftShare = 0.1 // of what the bucket or window holds: so many more are proof, too
 	draftPace  = 2   // times what comes in, or what it takes to get the proof before the window turns: the pace of a try
-	draftEnd   = 0.2 // of a window: a try that is rejected costs no more
 	draftCost  = 50  // times the wait that a rejection asked for, to the next try
 )
 
@@ -54,7 +53,7 @@ func (o *Overdraft) due(now float64, m *Mirror) bool {
 		least = handful
 	}
 	return o.held >= least && now >= o.next && m.others.Rate <= rare*m.refill &&
-		(!m.turn.Windowed() || m.turn.At-now <= draftEnd*m.turn.span)
+		(!m.turn.Windowed() || m.turn.At-now <= windowShare*m.turn.span)
 }
 
 func (o *Overdraft) begin(now float64, m *Mirror, own float64, newest int64) {
