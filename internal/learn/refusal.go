@@ -130,7 +130,7 @@ func (m *Machine) account(now float64, c Call, r *Refusal) {
 
 // SlowFor is for how long a provider wants no growth that calls a ramp too
 // steep, in seconds. Source: OpenAI's guide to rate limits, 2026-07.
-const SlowFor = 15 * minute // seconds without growth after a ramp that was too steep; OpenAI's guide to rate limits, 2026-07
+const SlowFor = remembered // seconds without growth after a ramp that was too steep; OpenAI's guide to rate limits, 2026-07
 
 // Closed records that the provider has closed the key for longer than any law waits. That measures no rate. A trial that ran
 // into it is not repeated soon.

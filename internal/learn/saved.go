@@ -47,12 +47,14 @@ func (m *Machine) Save() Saved {
 
 // Bounds of what is restored, which may be nonsense.
 const (
-	mostRate   = 1e15        // units per second, also of a rate that grows, and the units of a call; by definition: far above any real one, and all that is computed of it is finite
-	mostTrip   = 10 * minute // seconds of a call that are restored, at most
-	mostWindow = day         // seconds of a window that are restored, at most
+	mostRate   = 1e15 // units per second, also of a rate that grows, and the units of a call; by definition: far above any real one, and all that is computed of it is finite
+	mostWindow = day  // seconds of a window that are restored, at most
 )
 
-const mostRefusal = rarestProbe // seconds until a 429 is received that are restored, at most
+const (
+	mostTrip    = remembered  // seconds of a call that are restored, at most
+	mostRefusal = rarestProbe // seconds until a 429 is received that are restored, at most
+)
 
 // restore goes on with what another machine has learned. Nonsense in it is brought within bounds.
 func (m *Machine) restore(s *Saved) {
