@@ -31,7 +31,6 @@ const (
 	aboveShare  = 0.02 // of the calls taken, above the level of a cap, at most
 	atShare     = 0.25 // of the calls taken, at the level of a cap or above, at most
 	sharedShare = 0.1  // of the calls taken, at its level or above: more, and it is shared
-	trialSends  = 300  // calls after a claim in which a fall of the level refutes it
 	noisy       = 0.08 // of the calls, at most: beyond that rejections are not random; beyond, random
 
 	soonTrips  = 2 // round trips after a cut in which it should have helped
@@ -98,7 +97,7 @@ func (c *Claim) Holds(x Call, mark, trip, hovers float64) bool {
 		c.weighCrowd(x)
 		return c.again < handful && c.crowds < convinced
 	}
-	falls := c.sent < trialSends && backOff*float64(x.Others) < memoryFell*c.level
+	falls := c.sent < memory && backOff*float64(x.Others) < memoryFell*c.level
 	return !c.isRate() && (c.epochs < enough || !falls && c.epochs <= rare*c.sent)
 }
 

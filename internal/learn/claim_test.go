@@ -292,7 +292,7 @@ func TestTheFirstOfManyIsNotAlone(t *testing.T) {
 
 func TestACapThatHasHeldReopensAtOnce(t *testing.T) {
 	r := claimedAndShut()
-	r.claim.sent = trialSends
+	r.claim.sent = memory
 	assert.Zero(t, r.Wait(r.Door.Until, 100, 0))
 	assert.Equal(t, 5, r.InFlight())
 }

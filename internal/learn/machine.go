@@ -260,7 +260,7 @@ func (m *Machine) Wait(now, tokens float64, inFlight int) float64 {
 	} else if found > 0 {
 		m.opened(found)
 	}
-	if m.reopens && m.Flight.Claimed && m.claim.sent < trialSends {
+	if m.reopens && m.Flight.Claimed && m.claim.sent < memory {
 		m.Flight.Reopen(inFlight)
 	}
 	m.reopens = false

@@ -30,15 +30,10 @@ const (
 )
 
 const (
-	explained       = 0.985  // of the rate believed: the provider's bucket was empty
-	explainedWeight = 2.3    // rejections: what one that the rate explains counts for while a share is known; beyond: random rejections
-	memory          = 500    // calls that the share of random rejections is taken of
-	trend           = 0.33   // unexplained refusals whose mean is below this part of the calls from the first to the last become rarer; headrace demo
-	noiseGone       = 200    // calls without an unexplained refusal, after which those before it count no more
-	leakShare       = 2.5    // times the share: the refusals that are forgotten with each call
-	leakLeast       = 0.01   // refusals forgotten with each call, besides; beyond: 2 and 5 % random rejections
-	exceededDecay   = 0.0025 // times that the share was exceeded, forgotten with each call; beyond: random rejections
-	needMore        = 1.5    // times as many refusals as before are needed for a share after that
+	explained     = 0.985  // of the rate believed: the provider's bucket was empty
+	trend         = 0.33   // unexplained refusals whose mean is below this part of the calls from the first to the last become rarer; headrace demo
+	leakLeast     = 0.01   // refusals forgotten with each call, besides; beyond: 2 and 5 % random rejections
+	exceededDecay = 0.0025 // times that the share was exceeded, forgotten with each call; beyond: random rejections
 )
 
 // Know says that so large a share of calls is refused for nothing.
@@ -46,11 +41,11 @@ func (n *Noise) Know(share float64) { n.Share = share }
 
 // Sent notes a call.
 func (n *Noise) Sent() {
-	if n.sent++; n.sent > n.last+noiseGone {
+	if n.sent++; n.sent > n.last+memory {
 		n.unexplained = 0
 	}
 	n.Share -= n.Share / memory
-	n.leak = max(0, n.leak-leakShare*n.Share-leakLeast)
+	n.leak = max(0, n.leak-2*n.Share-leakLeast)
 	n.exceeded = max(0, n.exceeded-exceededDecay)
 }
 
@@ -61,7 +56,7 @@ func (n *Noise) Hit() { n.refused++ }
 // rate of the calls sent.
 func (n *Noise) Refused(measured, believed, pace float64) Opinion {
 	if n.Share > 0 && measured >= explained*believed {
-		return n.expected(0, explainedWeight) // it may be the limit, and may be noise just as well
+		return n.expected(0, 2) // it may be the limit, and may be noise just as well
 	}
 	if measured >= explained*believed {
 		if n.unexplained--; n.unexplained < 0 || believed >= n.before {
@@ -115,7 +110,7 @@ func (n *Noise) expected(share, weight float64) Opinion {
 	n.leak, n.unexplained = 0, 0
 	if n.exceeded++; n.exceeded >= convinced {
 		n.Share, n.exceeded = 0, 0
-		n.need = min(recent, max(n.need, convinced)*needMore)
+		n.need = min(recent, max(n.need, convinced)*2)
 	}
 	return Believe
 }

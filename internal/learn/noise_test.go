@@ -35,8 +35,8 @@ func TestNoiseIsWhatNoPacePrevents(t *testing.T) {
 		"not four":                   {4, 20, 0.8, 0.9, Restore, 4.0 / 60},
 		"no more than eight percent": {4, 13, 0.8, 0.9, Restore, 0.08},
 		"too many for noise":         {4, 12, 0.8, 0.9, Believe, 0},
-		"seldom":                     {4, 200, 0.8, 0.9, Restore, 4.0 / 600},
-		"too seldom to go on":        {9, 201, 0.8, 0.9, Believe, 0},
+		"seldom":                     {4, memory, 0.8, 0.9, Restore, 4.0 / (3 * memory)},
+		"too seldom to go on":        {9, memory + 1, 0.8, 0.9, Believe, 0},
 		"the pace has not fallen":    {4, 20, 0.9, 0.9, Believe, 0},
 		"at the rate believed":       {9, 20, 0.8, 0.985, Believe, 0},
 		"just below":                 {4, 20, 0.8, 0.984, Restore, 4.0 / 60},
@@ -198,13 +198,13 @@ func TestNoiseThatIsKnownIsIgnored(t *testing.T) {
 func TestNoiseShareFollowsWhatComes(t *testing.T) {
 	var n Noise
 	n.Know(0.05)
-	for range 500 {
+	for range memory {
 		n.Sent()
 	}
 	assert.InDelta(t, 0.05/2.718, n.Share, 1e-3, "it ends")
 	before := n.Share
 	n.Expected()
-	assert.InDelta(t, before+1.0/500, n.Share, 1e-9, "it goes on")
+	assert.InDelta(t, before+1.0/memory, n.Share, 1e-9, "it goes on")
 	for range 1000 {
 		n.Share = max(n.Share, 0.079)
 		n.Expected()
@@ -220,7 +220,7 @@ func TestNoiseThatIsTooMuchWasNone(t *testing.T) {
 		n.Expected()
 	}
 	assert.Zero(t, n.Share, "four times too many")
-	assert.Equal(t, Believe, noiseAfter(&n, 5, 20, 0.8, 0.9), "it takes more now")
+	assert.Equal(t, Believe, noiseAfter(&n, 7, 20, 0.8, 0.9), "it takes twice as many now")
 	for range 20 {
 		n.Sent()
 	}
