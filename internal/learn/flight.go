@@ -145,7 +145,7 @@ func (f *Flight) Hover(n float64) {
 
 const (
 	highsKept  = 4      // levels refused of late, which agree if all are alike
-	leastTrip  = 0.05   // seconds: a round trip is taken to be no shorter; also the first wait at an overload, twice as long each time
+	leastTrip  = 0.05   // seconds: a round trip is taken to be no shorter, and the moment of a reset no more exact; also the first wait at an overload, twice as long each time
 	steadily   = 0.4    // of a cycle in flight, in which the bound returns to its level
 	probing    = 0.05   // of the level, by which the bound then grows in half a cycle
 	hoverGain  = 0.0021 // calls in a round trip, for each call in flight

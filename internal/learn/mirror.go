@@ -35,7 +35,6 @@ type Mirror struct {
 const (
 	resolution = 0.999 // of Remaining, which is rounded down
 	coarse     = 0.5   // of Limit, which is rounded to a whole number
-	resetError = 0.05  // seconds by which a reset may be wrong
 	ownLeast   = 0.1   // of what comes in, that is ours at least, whatever others take
 	spare      = 2     // calls' worth that are left for other callers
 	fillsBy    = 4     // times as long as an empty bucket takes: others take from it, too
@@ -92,7 +91,7 @@ func (m *Mirror) learnRefill(t *Told, taken float64) {
 			m.refill = t.Limit / minute
 		}
 		if t.Reset > 0 && missing >= 1 { // a limit that is not per minute may never let more be missing
-			m.refill = max(m.refill, missing/(t.Reset+resetError))
+			m.refill = max(m.refill, missing/(t.Reset+leastTrip))
 		}
 	case m.Known && m.refilled:
 		m.refill += smoothing * ((missing-coarse)/t.Reset - m.refill)
@@ -140,7 +139,7 @@ func (m *Mirror) windowWait(now, n, own float64) (wait, left float64) {
 	n = min(n, m.limit)
 	left = m.left - (own - m.made)
 	if left < n {
-		return m.turn.At - now + resetError, left
+		return m.turn.At - now + leastTrip, left
 	}
 	if m.part.On() {
 		left *= m.part.share

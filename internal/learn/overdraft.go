@@ -61,7 +61,7 @@ func (o *Overdraft) begin(now float64, m *Mirror, own float64, newest int64) {
 	if m.turn.Windowed() {
 		o.proof = max(0, m.left-(own-m.made)) + max(several, draftShare*m.limit)
 		o.ends, o.refill = m.turn.At, 0
-		o.pace = draftPace * o.proof / max(m.turn.At-now, resetError)
+		o.pace = draftPace * o.proof / max(m.turn.At-now, leastTrip)
 		return
 	}
 	left := m.left + m.refill*(now-m.at) - own

@@ -20,11 +20,8 @@ func (r *Refusals) Add(seq int64, tokens float64) {
 	r.next = (r.next + 1) % len(r.ring)
 }
 
-// outOfOrder is how many refusals may arrive before that of an earlier call.
-const outOfOrder = 16 // refusals that may arrive before that of an earlier call
-
 // Between is how many calls after the call a, up to and with b, were refused,
-// and their tokens.
+// and their tokens. It looks behind those of a few older calls, which may arrive later.
 func (r *Refusals) Between(a, b int64) (calls, tokens float64) {
 	older := 0
 	for i := range r.ring {
@@ -33,7 +30,7 @@ func (r *Refusals) Between(a, b int64) (calls, tokens float64) {
 		case e.seq == 0:
 			return calls, tokens
 		case e.seq <= a:
-			if older++; older > outOfOrder {
+			if older++; older > recent {
 				return calls, tokens
 			}
 		case e.seq <= b:
