@@ -3,8 +3,8 @@ package learn
 // What several files use for the same purpose. All other constants are where what they tune is.
 const (
 	remembered   = 15 * minute // seconds for which what held before is tried again, and what was disproved is not
-	againFirst   = 30          // seconds until what held before, or what was disproved, is first tried again; twice as long each time
-	recent       = 30          // calls that a share of late is taken of
+	againFirst   = 30          // seconds until what held before, or what was disproved, is first tried again, and twice as long each time; after an overload, at most
+	recent       = 30          // calls that a share of late is taken of; also closures of the provider, at most, from one test of its waits to the next
 	memory       = 300         // calls for which what is rare is remembered: random rejections, those that the rate does not explain, and a new claim
 	rare         = 0.05        // of the calls, or of what comes in: less is an exception, or proves no risen limit
 	enough       = 3           // observations, marks or windows that agree: what they show is believed; fewer, or so many calls, prove nothing

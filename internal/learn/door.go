@@ -21,19 +21,17 @@ type Door struct {
 }
 
 const (
-	firstTrip       = 0.2    // seconds until a 429 is received, before one was
-	heardBy         = 2.5    // refusal round trips until a probe would have been refused
-	settles         = 1.5    // refusal round trips in which those that are under way are received
-	exact           = 1.5    // seconds: a Retry-After up to here is a fraction rounded up; beyond: whole seconds
-	latest          = 0.1    // seconds that jitter adds to a Retry-After at most; it never takes any away
-	jitter          = 0.25   // of a wait that no answer asks for, added at most
-	askedJitter     = 0.1    // of a wait that an answer asks for or an overload needs, added at most
-	firstProbe      = 0.25   // seconds until the first probe without a Retry-After; each later wait is twice as long
-	rarestProbe     = minute // seconds between two probes, at most
-	probeShare      = 0.02   // of the learned rate may be used for probes
-	resetDoublings  = 4      // times that the wait for a reset may double, at most
-	longestOverload = 30     // seconds of such a wait, at most
-	longestPause    = 5      // seconds after a refusal that does not say for how long, or says nothing about our share
+	firstTrip    = 0.2    // seconds until a 429 is received, before one was
+	heardBy      = 2.5    // refusal round trips until a probe would have been refused
+	settles      = 1.5    // refusal round trips in which those that are under way are received
+	exact        = 1.5    // seconds: a Retry-After up to here is a fraction rounded up; beyond: whole seconds
+	latest       = 0.1    // seconds that jitter adds to a Retry-After at most; it never takes any away
+	jitter       = 0.25   // of a wait that no answer asks for, added at most
+	askedJitter  = 0.1    // of a wait that an answer asks for or an overload needs, added at most
+	firstProbe   = 0.25   // seconds until the first probe without a Retry-After; each later wait is twice as long
+	rarestProbe  = minute // seconds between two probes, at most
+	probeShare   = 0.02   // of the learned rate may be used for probes
+	longestPause = 5      // seconds after a refusal that does not say for how long, or says nothing about our share
 )
 
 func newDoor(off Rules) Door { return Door{trip: firstTrip, left: math.Inf(-1), off: off} }
@@ -131,7 +129,7 @@ func (d *Door) Still(now, asked float64, hinted bool, reset, rate, luck float64)
 	most := max(1, min(rarestProbe, 1/(probeShare*max(rate, leastRate))))
 	switch {
 	case reset > 0 && d.refused > 1: // a window that has not turned yet
-		d.wait(now + min(rarestProbe, reset*math.Pow(2, min(resetDoublings, n-2)*luck)))
+		d.wait(now + min(rarestProbe, reset*math.Pow(2, (n-2)*luck)))
 	case !hinted:
 		d.wait(now + min(most, firstProbe*math.Pow(2, n-1))*(1+jitter*luck))
 	case d.refused > 2: // the Retry-After keeps being too short, or rejections count and others probe as well
@@ -157,7 +155,7 @@ func (d *Door) Overloaded(now, asked, share, luck float64, again bool) {
 		d.full++
 	}
 	if asked == 0 {
-		asked = min(longestOverload, max(0.5*share, leastTrip*math.Pow(2, float64(max(0, d.full-1)))))
+		asked = min(againFirst, max(0.5*share, leastTrip*math.Pow(2, float64(max(0, d.full-1)))))
 	}
 	d.probing = d.probing || d.full > 2
 	d.probed = 0

@@ -13,8 +13,6 @@ type Truth struct {
 }
 
 const (
-	rarest      = 64   // closures between tests
-	clearly     = 1.1  // times what is asked: from there on the wait is known to be too short
 	longestLie  = 8    // times what is asked, at most
 	shortestLie = 0.01 // times what is asked, at least; beyond: a Retry-After that is five times too long
 	mostMore    = 2    // times the factor so far, at once: an outage, too, is longer than it asks for
@@ -32,7 +30,7 @@ func (t *Truth) mul() float64 {
 func (t *Truth) Shut(now, asked, rate, least float64) float64 {
 	t.shutAt, t.asked, t.again = now, asked, 0
 	wait := asked * t.mul()
-	if t.mul() > clearly {
+	if t.mul() > 1 {
 		wait /= margin
 	}
 	seldom := 2
@@ -54,10 +52,10 @@ func (t *Truth) Again(asked float64) float64 {
 	switch {
 	case t.Testing:
 		t.Testing = false
-		t.every = min(rarest, 2*t.every)
+		t.every = min(recent, 2*t.every)
 		return asked * t.mul()
 	case t.mul() < 1:
-		t.factor, t.obeyed, t.every = min(1, 2*t.mul()), 0, min(rarest, 2*t.every)
+		t.factor, t.obeyed, t.every = min(1, 2*t.mul()), 0, min(recent, 2*t.every)
 	default:
 		t.again++
 	}

@@ -76,13 +76,13 @@ func TestTruthTriesEarlyNowAndThen(t *testing.T) {
 		rate, least float64
 		want        []int
 	}{
-		"rarer each time it was true": {1, 1, []int{2, 6, 14, 30, 62, 126, 190, 254}},
-		"worth four calls":            {0.4, 1, []int{2, 6, 14, 30, 62, 126, 190, 254}},
+		"rarer each time it was true": {1, 1, []int{2, 6, 14, 30, 60, 90, 120}},
+		"worth four calls":            {0.4, 1, []int{2, 6, 14, 30, 60, 90, 120}},
 		"not worth it":                {0.39, 1, nil},
 		"too short to halve":          {1, 5, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, c.want, truthTests(&Truth{}, 254, c.rate, c.least, false))
+			assert.Equal(t, c.want, truthTests(&Truth{}, 120, c.rate, c.least, false))
 		})
 	}
 }
