@@ -36,7 +36,6 @@ const (
 	flat      = 0.15       // of a cycle, in which the pace is at most the rate; twelve
 	climb     = 0.4        // of a cycle, in which the pace then grows by climbBy
 	climbBy   = 1 - margin // of the rate: as far above it as the pace begins below it
-	windowed  = 0.2        // of the rate: the most growth, where calls are counted in windows
 	grownFar  = 1.4        // times the rate: the bucket may have run over; cold start
 	riseSure  = 0.03       // of a cycle's calls above the model, of a rate that marks agree about
 	fastGrow  = 0.2        // per second: exponential growth after a proof
@@ -115,7 +114,7 @@ func (p *Pacer) Pace() float64 {
 	z := (p.active - level) / (climb * p.cycle)
 	grown := climbBy * z * z * z
 	if p.span > 0 { // room in a window is no proof of a risen limit
-		grown = min(grown, windowed)
+		return p.Rate * min(1+grown, standBy)
 	}
 	return p.Rate * (1 + grown)
 }

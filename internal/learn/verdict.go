@@ -96,8 +96,8 @@ func (m *Machine) foreign(c Call, r *Refusal) bool {
 	return !m.off.Has(StrayRule) && (m.labels > 0 || r.left(c.Tokens))
 }
 
-// standBy is how far above the rate the pace stands by, times.
-const standBy = 1.2 // times the rate, while a cap holds
+// standBy is how far above the rate the pace goes where something else bounds the calls.
+const standBy = 1.2 // times the rate, while a cap holds, and at most where calls are counted in windows
 
 // claimed begins a claim: the calls in flight are bounded, and the rate is kept in reserve.
 func (m *Machine) claimed(now float64, c Call) {
