@@ -19,17 +19,16 @@ type Memory struct {
 
 // Source of these: the families of providers in internal/simulate.
 const (
-	memoryFell  = 0.7 // of what held: below it, a rate or a level has fallen, which no poor measurement shows
-	memoryHolds = 0.9 // of what held: as good as that
-	trialTaken  = 20  // calls of a trial that are taken: what held before holds again
+	memoryFell = 0.7 // of what held: below it, a rate or a level has fallen, which no poor measurement shows
+	trialTaken = 20  // calls of a trial that are taken: what held before holds again
 )
 
 // Marked notes what was measured. Marks that agree are what holds.
 func (m *Memory) Marked(now, value float64, agreed bool) {
 	switch {
-	case agreed && (value >= memoryHolds*m.high || now >= m.until):
+	case agreed && (value >= backOff*m.high || now >= m.until):
 		m.high, m.next, m.pause = value, 0, 0
-	case value >= memoryHolds*m.high:
+	case value >= backOff*m.high:
 		m.next = 0
 	case (m.next == 0 || now >= m.until) && value < memoryFell*m.high:
 		m.fell(now)

@@ -77,7 +77,7 @@ func (n *Noise) Refused(measured, believed, pace float64) Opinion {
 	}
 	n.last = n.sent
 	need := max(n.need, convinced)
-	if n.unexplained >= need && !n.rarer() && n.refused-1 <= noisy*n.sent && pace < memoryHolds*n.before {
+	if n.unexplained >= need && !n.rarer() && n.refused-1 <= noisy*n.sent && pace < backOff*n.before {
 		n.Share, n.leak = min(noisy, n.refused/n.sent), 0
 		n.unexplained = 0
 		return Restore

@@ -37,7 +37,7 @@ func (u *Under) Held(now, level float64, r Rate) {
 // which is forgotten if it holds instead, or when the cap has been tried for long enough.
 func (m *Machine) replacesCap(now float64) {
 	switch u := &m.under; {
-	case m.rate.Span >= underHeld && m.Calls.Rate >= memoryHolds*u.rate:
+	case m.rate.Span >= underHeld && m.Calls.Rate >= backOff*u.rate:
 		*u = Under{}
 	case m.Calls.Rate >= memoryFell*u.rate:
 	case u.until == 0:
