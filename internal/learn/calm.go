@@ -14,7 +14,6 @@ type Calm struct {
 
 const (
 	calmTolerance = 0.04 // of the rate that was known: marks no further from it agree; twelve
-	calmStep      = 1.3  // times the cycle before; twelve: 429s of a steady limit
 	calmMost      = 2    // settled cycles: the longest one
 )
 
@@ -22,7 +21,7 @@ const (
 func (c *Calm) Marked(measured, known float64) {
 	if known > 0 && math.Abs(measured/known-1) < calmTolerance {
 		if c.agreed++; c.agreed >= enough {
-			c.stretch = min(calmMost/eager(measured), c.stretch*calmStep)
+			c.stretch = min(calmMost/eager(measured), 2*c.stretch)
 		}
 		if c.Agreed() {
 			c.Settled = measured
