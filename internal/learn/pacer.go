@@ -38,8 +38,7 @@ const (
 	climbBy   = 1 - margin // of the rate: as far above it as the pace begins below it
 	grownFar  = 1.4        // times the rate: the bucket may have run over; cold start
 	riseSure  = 0.03       // of a cycle's calls above the model, of a rate that marks agree about
-	fastGrow  = 0.2        // per second: exponential growth after a proof
-	firstGrow = 0.25       // per second: the same until the second mark
+	fastGrow  = 0.25       // per second: exponential growth after a proof, and until the second mark; cold start
 	ownBurst  = 0.02       // seconds of the pace, that go at once after a late timer
 	turnsDeep = 4          // calls, and calls' tokens, that may go at once where both are paced; families 06
 	leastRate = 1e-3       // units per second; by definition: a rate that is never 0
@@ -147,8 +146,6 @@ func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
 	}
 	p.active += dt
 	switch {
-	case p.fast > 0 && p.marks == 1:
-		p.fast = min(mostRate, p.fast*math.Exp(firstGrow*dt))
 	case p.fast > 0:
 		p.fast = min(mostRate, p.fast*math.Exp(fastGrow*dt))
 	case !p.off.Has(GrowthRule) && p.model < -(enough*unit+p.proof()*p.Rate*max(p.cycle, enough*p.span)):
