@@ -24,7 +24,6 @@ const (
 	firstTrip    = 0.2    // seconds until a 429 is received, before one was
 	heardBy      = 2.5    // refusal round trips until a probe would have been refused
 	settles      = 1.5    // refusal round trips in which those that are under way are received
-	exact        = 1.5    // seconds: a Retry-After up to here is a fraction rounded up; beyond: whole seconds
 	latest       = 0.1    // seconds that jitter adds to a Retry-After at most; it never takes any away
 	jitter       = 0.25   // of a wait that no answer asks for, added at most
 	askedJitter  = 0.1    // of a wait that an answer asks for or an overload needs, added at most
@@ -91,7 +90,7 @@ func (d *Door) Obey(now, asked, rate, luck float64) {
 	}
 	d.truths[d.truth].Testing = false
 	d.truth = 0
-	if asked > exact {
+	if asked > 1 {
 		d.truth = 1
 	}
 	d.wait(now + d.truths[d.truth].Shut(now, asked, rate, settles*d.trip) + later)

@@ -34,10 +34,10 @@ func TestDoorObeys(t *testing.T) {
 func TestDoorWeighsShortAndLongWaitsApart(t *testing.T) {
 	for name, c := range map[string]struct{ lie, asked, want float64 }{
 		"long ones lie":          {10, 10, 1.5 / margin * 10},
-		"short ones do not":      {10, 1.5, 1.5},
+		"short ones do not":      {10, 1, 1},
 		"short ones lie":         {1, 1, 1.5 / margin},
 		"long ones do not":       {1, 1.6, 1.6},
-		"the bound is inclusive": {1.5, 1, 1.5 / margin},
+		"the bound is inclusive": {1, 0.5, 0.75 / margin},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDoor(0)
