@@ -1,7 +1,5 @@
 package learn
 
-import "math"
-
 func (m *Machine) cycle() float64 { return m.calm.Cycle(m.Calls.Rate) }
 
 // begin begins an epoch at the refused call c.
@@ -80,15 +78,13 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	m.begin(now, c)
 }
 
-const agrees = 0.1 // of the first mark: the difference that is not corrected
-
 // reconsider corrects the first mark before the call c leaves. Calls that left together arrive in any order: the first refusal
 // received may be that of the first call, while later calls have got through. By now all of their refusals have been received.
 func (m *Machine) reconsider(c Call) {
 	m.first = false
 	got := m.tally.calls - float64(c.Seq-1-m.cutBy)
 	rate := got / max(shortest, m.cut-m.tally.start)
-	if m.off.Has(GrowthRule) || got < handful || math.Abs(rate/m.Calls.Rate-1) < agrees {
+	if m.off.Has(GrowthRule) || got < handful {
 		return
 	}
 	d := Decision{At: c.At, Kind: Cut, Of: OfCalls, From: m.Calls.Pace(), Why: WhyFirst}

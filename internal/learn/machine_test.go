@@ -133,7 +133,7 @@ func TestTheFirstMarkIsCorrected(t *testing.T) {
 		{"half of the others got through", []int{1, 0, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31, 33, 35, 37}, 1, 0, 20 / shortest, WhyFirst},
 		{"the others are still out", []int{0}, 0.3, 0, 2 / shortest, WhyRate},
 		{"too few got through", []int{1, 0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30}, 1, 0, 2 / shortest, WhyRate},
-		{"it was right", []int{39}, 1, 0, 39 / shortest, WhyRate},
+		{"it was right", []int{39}, 1, 0, 39 / shortest, WhyFirst},
 		{"left out", []int{0}, 1, GrowthRule, 2 / shortest, WhyRate},
 	} {
 		t.Run(c.name, func(t *testing.T) {
