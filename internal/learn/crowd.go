@@ -10,7 +10,7 @@ type Crowd struct {
 
 const (
 	crowdCalls = 256                               // calls that are kept, a power of two
-	crowdNear  = 4                                 // calls: the time in which the last 4, 16 and 64 left is compared
+	crowdNear  = several                           // calls: the time in which the last 4, 16 and 64 left is compared
 	crowdFar   = crowdNear * crowdNear * crowdNear // calls back, at most
 )
 

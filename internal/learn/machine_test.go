@@ -388,7 +388,7 @@ func TestUnsentUndoes(t *testing.T) {
 	assert.Equal(t, tokens, r.Tokens)
 	assert.InDelta(t, sent, r.tally.calls, 0)
 	assert.Zero(t, r.Wait(10, 100, 0), "nor do the headers count them")
-	for range turnsDeep {
+	for range several {
 		r.send(10)
 	}
 	assert.Positive(t, r.Wait(10, 100, 0))

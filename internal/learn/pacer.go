@@ -22,7 +22,7 @@ type Pacer struct {
 	burst    float64 // how much more than the rate the provider takes after a pause
 	rested   bool    // the demand has paused since the last mark
 	span     float64 // of the window in which the provider counts; 0: none is known
-	fewer    float64 // than turnsDeep that may go at once, because such calls were refused
+	fewer    float64 // than several that may go at once, because such calls were refused
 
 	Binding bool
 	Agreed  bool // marks agree about the rate
@@ -40,7 +40,6 @@ const (
 	riseSure  = 0.03       // of a cycle's calls above the model, of a rate that marks agree about
 	fastGrow  = 0.25       // per second: exponential growth after a proof, and until the second mark; cold start
 	ownBurst  = 0.02       // seconds of the pace, that go at once after a late timer
-	turnsDeep = 4          // calls, and calls' tokens, that may go at once where both are paced; families 06
 	leastRate = 1e-3       // units per second; by definition: a rate that is never 0
 
 	cycleOne      = 63             // seconds that a cycle takes at one unit per second; twelve
@@ -74,7 +73,7 @@ func eager(rate float64) float64 {
 // more, what the other pace could not use meanwhile is lost.
 func (p *Pacer) deep(unit float64) float64 {
 	if p.Turns {
-		return (turnsDeep - p.fewer) * unit
+		return (several - p.fewer) * unit
 	}
 	return unit
 }
@@ -82,7 +81,7 @@ func (p *Pacer) deep(unit float64) float64 {
 // Crowded learns how much may go at once from the distance in seconds between a refused call and the one before it.
 func (p *Pacer) Crowded(distance float64) {
 	if p.Turns && 2*distance < 1/p.Pace() {
-		p.fewer = min(turnsDeep-1, p.fewer+1)
+		p.fewer = min(several-1, p.fewer+1)
 	} else {
 		p.fewer = max(0, p.fewer-1)
 	}
