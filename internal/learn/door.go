@@ -125,7 +125,7 @@ func (d *Door) Still(now, asked float64, hinted bool, reset, rate, luck float64)
 		}
 	}
 	n := float64(d.refused)
-	most := max(1, min(rarestProbe, 1/(probeShare*max(rate, leastRate))))
+	most := max(1, min(rarestProbe, 1/(probeShare*max(rate, tiny))))
 	switch {
 	case reset > 0 && d.refused > 1: // a window that has not turned yet
 		d.wait(now + min(rarestProbe, reset*math.Pow(2, (n-2)*luck)))
@@ -163,7 +163,7 @@ func (d *Door) Overloaded(now, asked, share, luck float64, again bool) {
 
 // Pause waits after a refusal without a wait: about one call, and until the refusals of calls in flight have been received.
 func (d *Door) Pause(now, rate float64) {
-	d.wait(now + max(settles*d.trip, min(longestPause, 1/max(rate, leastRate))))
+	d.wait(now + max(settles*d.trip, min(longestPause, 1/max(rate, tiny))))
 }
 
 // Opened notes that a call which left at the moment left was not refused.

@@ -237,7 +237,7 @@ func (f *Flight) Wait(n int, needed float64) float64 {
 		z := min(want-f.level, math.Cbrt((want-f.level)/(probing*f.level)))
 		at = hold + grow*max(0, z)
 	}
-	return max(instant, at-f.active)
+	return max(tiny, at-f.active)
 }
 
 // Level is the level of the last cut.

@@ -438,7 +438,7 @@ func TestNonsenseInSavedIsBounded(t *testing.T) {
 		assert.LessOrEqual(t, m.InFlight(), 100)
 		assert.GreaterOrEqual(t, m.InFlight(), 1)
 		wait := m.Wait(1, 1, 0)
-		assert.False(t, math.IsNaN(wait) || wait < 0 || wait > 1.1/leastRate, "%v: %v", v, wait)
+		assert.False(t, math.IsNaN(wait) || wait < 0 || wait > 1.1/tiny, "%v: %v", v, wait)
 	}
 }
 

@@ -32,15 +32,14 @@ type Pacer struct {
 }
 
 const (
-	margin    = 0.97       // of the measured rate: the pace just after a mark
-	flat      = 0.15       // of a cycle, in which the pace is at most the rate; twelve
-	climb     = 0.4        // of a cycle, in which the pace then grows by climbBy
-	climbBy   = 1 - margin // of the rate: as far above it as the pace begins below it
-	grownFar  = 1.4        // times the rate: the bucket may have run over; cold start
-	riseSure  = 0.03       // of a cycle's calls above the model, of a rate that marks agree about
-	fastGrow  = 0.25       // per second: exponential growth after a proof, and until the second mark; cold start
-	ownBurst  = 0.02       // seconds of the pace, that go at once after a late timer
-	leastRate = 1e-3       // units per second; by definition: a rate that is never 0
+	margin   = 0.97       // of the measured rate: the pace just after a mark
+	flat     = 0.15       // of a cycle, in which the pace is at most the rate; twelve
+	climb    = 0.4        // of a cycle, in which the pace then grows by climbBy
+	climbBy  = 1 - margin // of the rate: as far above it as the pace begins below it
+	grownFar = 1.4        // times the rate: the bucket may have run over; cold start
+	riseSure = 0.03       // of a cycle's calls above the model, of a rate that marks agree about
+	fastGrow = 0.25       // per second: exponential growth after a proof, and until the second mark; cold start
+	ownBurst = 0.02       // seconds of the pace, that go at once after a late timer
 
 	cycleOne      = 63             // seconds that a cycle takes at one unit per second; twelve
 	cycleShortest = 20             // seconds, of a fast rate
@@ -57,7 +56,7 @@ func Cycle(rate float64) float64 { return settled(rate) * eager(rate) }
 
 // settled is the cycle in which a probe costs little.
 func settled(rate float64) float64 {
-	rate = max(rate, leastRate)
+	rate = max(rate, tiny)
 	if rate >= 1 {
 		return max(cycleShortest, cycleOne*math.Pow(rate, -cyclePower))
 	}
@@ -66,7 +65,7 @@ func settled(rate float64) float64 {
 
 // eager is the share of it in which a rate can be measured: after that many calls.
 func eager(rate float64) float64 {
-	return min(1, max(1.0/eagerMost, eagerCalls/max(rate, leastRate)))
+	return min(1, max(1.0/eagerMost, eagerCalls/max(rate, tiny)))
 }
 
 // deep is what may go at once. A large call waits for tokens, and small ones for calls: without
@@ -236,7 +235,7 @@ func (p *Pacer) Set(rate, cycle float64) {
 }
 
 func (p *Pacer) begin(rate, cycle float64) {
-	p.Rate, p.cycle = max(rate, leastRate), cycle
+	p.Rate, p.cycle = max(rate, tiny), cycle
 	p.active, p.fast, p.model, p.spurs = 0, 0, 0, false
 	p.Agreed = false
 }

@@ -63,7 +63,7 @@ func (m *Machine) restore(s *Saved) {
 		m.Calls.Expect(calls, Cycle(calls), false)
 	}
 	if tokens > 0 {
-		m.Tokens.Expect(tokens, Cycle(max(calls, leastRate)), false)
+		m.Tokens.Expect(tokens, Cycle(max(calls, tiny)), false)
 	}
 	if s.Trip > 0 {
 		m.trip = min(s.Trip, mostTrip)

@@ -47,7 +47,6 @@ const (
 	handful       = 10   // calls, below which the one that was refused matters and there is no window: the bucket may have held them; observations that settle a doubtful case
 	lately        = 5    // seconds that show what is admitted now: the bucket may have run over earlier
 	cautious      = 0.95 // of what was admitted lately, taken for the rate
-	instant       = 1e-3 // seconds; by definition: clocks and timers are no finer, and a refusal may take no time
 	nextStretch   = 0.8  // of a stretch of time: the next shorter one that is looked at; first minute
 	perCallWeight = 0.05 // weight of the newest call in the smoothed tokens of a call
 )
@@ -119,7 +118,7 @@ type Doubt struct {
 // Measure is the rate from the mark to the refused call c. Without a doubt, the last seconds count
 // if they have enough calls to be evidence. window is the length of the provider's window, 0 if none is known.
 func (t *Tally) Measure(c Call, doubt Doubt, window float64) Rate {
-	span := max(instant, c.At-t.mark.At)
+	span := max(tiny, c.At-t.mark.At)
 	if doubt.First {
 		span = max(span, shortest)
 	}
@@ -142,7 +141,7 @@ func (t *Tally) Measure(c Call, doubt Doubt, window float64) Rate {
 	switch {
 	case window > 0: // it was full when it refused, whatever the pace had been before
 		if got := t.since(c, window).Calls / window; got > r.Calls {
-			r.Tokens *= got / max(r.Calls, leastRate)
+			r.Tokens *= got / max(r.Calls, tiny)
 			r.Calls, r.Few = got, false
 		}
 	default:
@@ -159,7 +158,7 @@ func (t *Tally) Measure(c Call, doubt Doubt, window float64) Rate {
 	}
 	if doubt.Early && !doubt.First && window == 0 {
 		if least := t.least(c, span); least > r.Calls {
-			r.Tokens *= least / max(r.Calls, leastRate)
+			r.Tokens *= least / max(r.Calls, tiny)
 			r.Calls = least
 		}
 	}
