@@ -9,7 +9,7 @@ const (
 	rare         = 0.05        // of the calls, or of what comes in: less is an exception, or proves no risen limit
 	enough       = 3           // observations, marks or windows that agree: what they show is believed; fewer, or so many calls, prove nothing
 	convinced    = 4           // observations against a belief, less those for it: it is given up
-	several      = 4           // calls that matter: fewer are worth no test, and what is left of fewer means nothing; also those that may go at once where calls and tokens take turns
+	several      = 4           // calls that matter: fewer are worth no test, and what is left of fewer means nothing; also those that may go at once where calls and tokens take turns, and times that a bucket takes to fill where others take from it
 	backOff      = 0.9         // of the calls in flight, or of a pace: a cut that is no measurement, or a poor one; what is left still holds
 	smoothing    = 0.2         // weight of one observation in what is smoothed, if it has none of its own
 	fading       = 0.98        // of what was learned to be the most, kept from one observation to the next

@@ -55,7 +55,7 @@ func (f *Flight) Tick(now float64, open bool) {
 func (f *Flight) Bound(needed float64) int {
 	b := f.bound
 	if f.mode == steady {
-		hold, grow := steadily*f.cycle, 0.5*f.cycle
+		hold, grow := climb*f.cycle, 0.5*f.cycle
 		if f.active < hold {
 			b = f.bound + (f.level-f.bound)*f.active/hold
 		} else {
@@ -146,7 +146,6 @@ func (f *Flight) Hover(n float64) {
 const (
 	highsKept  = 4      // levels refused of late, which agree if all are alike
 	leastTrip  = 0.05   // seconds: a round trip is taken to be no shorter, and the moment of a reset no more exact; also the first wait at an overload, twice as long each time
-	steadily   = 0.4    // of a cycle in flight, in which the bound returns to its level
 	probing    = 0.05   // of the level, by which the bound then grows in half a cycle
 	hoverGain  = 0.0021 // calls in a round trip, for each call in flight
 	hoverLeast = 7      // calls in flight for which a bound that hovers grows, at least
@@ -229,7 +228,7 @@ func (f *Flight) Wait(n int, needed float64) float64 {
 	if f.mode != steady || !f.Binding || float64(n+1) > f.Max {
 		return math.Inf(1)
 	}
-	want, hold, grow := float64(n+1), steadily*f.cycle, 0.5*f.cycle
+	want, hold, grow := float64(n+1), climb*f.cycle, 0.5*f.cycle
 	var at float64
 	if want <= f.level && f.level > f.bound {
 		at = hold * (want - f.bound) / (f.level - f.bound)
@@ -249,7 +248,7 @@ func (f *Flight) Next() float64 {
 	if f.mode != steady {
 		return math.Inf(1)
 	}
-	return max(0, steadily*f.cycle-f.active)
+	return max(0, climb*f.cycle-f.active)
 }
 
 // Hovers is where the bound hovers, 0 if it does not.

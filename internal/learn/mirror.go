@@ -37,7 +37,6 @@ const (
 	coarse     = 0.5   // of Limit, which is rounded to a whole number
 	ownLeast   = 0.1   // of what comes in, that is ours at least, whatever others take
 	spare      = 2     // calls' worth that are left for other callers
-	fillsBy    = 4     // times as long as an empty bucket takes: others take from it, too
 	quick      = 0.3   // seconds: what a bucket that fills so fast holds is gone before it can be used; families 14
 )
 
@@ -121,7 +120,7 @@ func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentifu
 	}
 	need := n + max(0, min(spare*n, 0.5*(m.full-n)))
 	need = min(need, m.full)                        // what can never be there is not waited for
-	fills := m.last + fillsBy*m.full/m.refill - now // whatever was sent before the last call
+	fills := m.last + several*m.full/m.refill - now // whatever was sent before the last call
 	if m.part.On() {
 		return max(m.part.Wait(now, n, m.full), min((need-left)/m.net(), fills)), false
 	}

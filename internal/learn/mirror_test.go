@@ -236,8 +236,8 @@ func TestTheWaitForABucketHasABound(t *testing.T) {
 	m.others.Rate = 5
 	m.Sent(10)
 	wait, _ := m.Wait(10, 1, 1e6, 2)
-	assert.InDelta(t, fillsBy*50, wait, 1)
-	wait, _ = m.Wait(10+fillsBy*50.5, 1, 1e6, 2)
+	assert.InDelta(t, several*50, wait, 1)
+	wait, _ = m.Wait(10+several*50.5, 1, 1e6, 2)
 	assert.Zero(t, wait)
 }
 

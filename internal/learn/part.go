@@ -83,6 +83,6 @@ func (p *Part) Return(n float64) { p.level += n }
 func (p *Part) Wait(now, n, full float64) float64 {
 	p.tick(now)
 	most := max(n, p.share*full)
-	p.level = max(n-fillsBy*most, min(p.level, most))
+	p.level = max(n-several*most, min(p.level, most))
 	return max(0, n-p.level) / (p.share * p.rate)
 }

@@ -264,7 +264,7 @@ func TestTheWaitForAPartHasABound(t *testing.T) {
 	for now := range 1800 {
 		p.Take(float64(now), 10)
 	}
-	assert.InDelta(t, fillsBy*1.0, p.Wait(1800, 1, 10), 1e-9, "a part of a full bucket comes in a second")
+	assert.InDelta(t, several*1.0, p.Wait(1800, 1, 10), 1e-9, "a part of a full bucket comes in a second")
 }
 
 // The headers alone decide what a part is: there is neither a pace beside them nor a reason to speed it up.
