@@ -64,7 +64,6 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	m.Calls.Cut(measured.Calls, Cycle(measured.Calls), measured.Few)
 	m.Calls.SetCycle(m.cycle())
 	m.rates.Marked(now, m.Calls.Rate, m.calm.Agreed())
-	m.Calls.Agreed = m.calm.Agreed()
 	m.replacesCap(now)
 	if m.ofTokens(r) && c.Tokens > 0 && measured.Tokens > 0 { // a call that took none says nothing of their rate
 		m.Tokens.Cut(measured.Tokens, m.cycle(), measured.Few)

@@ -761,13 +761,11 @@ func TestMarksThatAgreeMakeARiseCheaperToProve(t *testing.T) {
 		r.Refused(now, r.last, Refusal{Asked: 0.1})
 	}
 	mark()
-	assert.False(t, r.Calls.Agreed)
+	assert.False(t, r.calm.Agreed())
 	for range 3 {
 		mark()
 	}
-	assert.True(t, r.Calls.Agreed)
-	r.Calls.Set(3, 20)
-	assert.False(t, r.Calls.Agreed, "about another rate")
+	assert.True(t, r.calm.Agreed())
 }
 
 func TestTheBoundInFlightDoesNotGrowEither(t *testing.T) {

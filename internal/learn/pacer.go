@@ -25,7 +25,6 @@ type Pacer struct {
 	fewer    float64 // than several that may go at once, because such calls were refused
 
 	Binding bool
-	Agreed  bool // marks agree about the rate
 	Turns   bool // calls and tokens are both paced, and take turns in binding
 
 	off Rules
@@ -37,7 +36,6 @@ const (
 	climb    = 0.4        // of a cycle, in which the pace then grows by climbBy; of a cycle in flight, in which the bound returns to its level
 	climbBy  = 1 - margin // of the rate: as far above it as the pace begins below it
 	grownFar = 1.4        // times the rate: the bucket may have run over; cold start
-	riseSure = 0.03       // of a cycle's calls above the model, of a rate that marks agree about
 	fastGrow = 0.25       // per second: exponential growth after a proof, and until the second mark; cold start
 	ownBurst = 0.02       // seconds of the pace, that go at once after a late timer
 
@@ -146,16 +144,9 @@ func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
 	switch {
 	case p.fast > 0:
 		p.fast = min(mostRate, p.fast*math.Exp(fastGrow*dt))
-	case !p.off.Has(GrowthRule) && p.model < -(enough*unit+p.proof()*p.Rate*max(p.cycle, enough*p.span)):
+	case !p.off.Has(GrowthRule) && p.model < -(enough*unit+rare*p.Rate*max(p.cycle, enough*p.span)):
 		p.fast = pace
 	}
-}
-
-func (p *Pacer) proof() float64 {
-	if p.Agreed {
-		return riseSure
-	}
-	return rare
 }
 
 const rounding = 1e-9 // units; by definition: what float64 loses in sums
@@ -237,7 +228,6 @@ func (p *Pacer) Set(rate, cycle float64) {
 func (p *Pacer) begin(rate, cycle float64) {
 	p.Rate, p.cycle = max(rate, tiny), cycle
 	p.active, p.fast, p.model, p.spurs = 0, 0, 0, false
-	p.Agreed = false
 }
 
 // Sober ends fast growth that proved nothing.
