@@ -747,8 +747,8 @@ func TestAClaimWithoutTheRules(t *testing.T) {
 	assert.InDelta(t, 1, k.crowds, 1e-9)
 }
 
-// Marks within 4 % agree, until there is another rate.
-func TestMarksThatAgreeMakeARiseCheaperToProve(t *testing.T) {
+// Marks within 4 % agree.
+func TestMarksOfASteadyRateAgree(t *testing.T) {
 	r := cutOnce(Config{}, Refusal{Asked: 1})
 	now := 2.1
 	mark := func() {
