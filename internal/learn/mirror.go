@@ -34,7 +34,6 @@ type Mirror struct {
 
 const (
 	resolution = 0.999 // of Remaining, which is rounded down
-	coarse     = 0.5   // of Limit, which is rounded to a whole number
 	ownLeast   = 0.1   // of what comes in, that is ours at least, whatever others take
 	spare      = 2     // calls' worth that are left for other callers
 	quick      = 0.3   // seconds: what a bucket that fills so fast holds is gone before it can be used; families 14
@@ -81,7 +80,7 @@ func (m *Mirror) learnRefill(t *Told, taken float64) {
 	missing := t.Limit - t.Remaining
 	switch {
 	case !m.holds:
-		m.refill = max(0.5*t.Limit, t.Limit-coarse) / minute
+		m.refill = max(0.5*t.Limit, t.Limit-0.5) / minute // it is a whole number
 		if t.Reset > 0 && missing > 0 {
 			m.refill = min(m.refill, missing/t.Reset)
 		}
@@ -93,9 +92,9 @@ func (m *Mirror) learnRefill(t *Told, taken float64) {
 			m.refill = max(m.refill, missing/(t.Reset+leastTrip))
 		}
 	case m.Known && m.refilled:
-		m.refill += smoothing * ((missing-coarse)/t.Reset - m.refill)
+		m.refill += smoothing * ((missing-0.5)/t.Reset - m.refill)
 	default:
-		m.refill, m.refilled = (missing-coarse)/t.Reset, true
+		m.refill, m.refilled = (missing-0.5)/t.Reset, true
 	}
 }
 

@@ -41,7 +41,7 @@ func bucket(left float64) *Mirror {
 	var m Mirror
 	m.Observe(1, 1, 1, 1, told(100, 99, 0.5))
 	m.Known = false
-	m.Observe(2, 1, 100-left, 1, told(100, left, (100-left-coarse)/2))
+	m.Observe(2, 1, 100-left, 1, told(100, left, (100-left-0.5)/2))
 	return &m
 }
 

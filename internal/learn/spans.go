@@ -16,10 +16,10 @@ type Spans struct {
 }
 
 const (
-	windowShare = 0.2        // of a window: its end, in which the provider is shut if that was used up, and a try that is rejected costs no more
-	spanLongest = 2 * minute // seconds: a longer span is an outage, unless it comes again; without a closure a new one begins
-	spanAlike   = 1.25       // times another, at most: it is as long, or has let as much through; a window that falls short by more is not used up
-	outageShare = 0.5        // of the known rate: what lets less through is an outage
+	windowShare = 0.2             // of a window: its end, in which the provider is shut if that was used up, and a try that is rejected costs no more
+	spanLongest = 2 * rarestProbe // seconds: a longer span is an outage, unless it comes again; without a closure a new one begins
+	spanAlike   = 1.25            // times another, at most: it is as long, or has let as much through; a window that falls short by more is not used up
+	outageShare = 0.5             // of the known rate: what lets less through is an outage
 )
 
 // Sent notes that a call left.
