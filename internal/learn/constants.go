@@ -14,7 +14,7 @@ const (
 	smoothing    = 0.2         // weight of one observation in what is smoothed, if it has none of its own
 	fading       = 0.98        // of what was learned to be the most, kept from one observation to the next
 	shortest     = 0.5         // seconds: over less time nothing is measured or compared
-	tiny         = 1e-3        // seconds, units, or units per second; by definition: no clock is finer, and no rate is lower
+	tiny         = 1e-3        // seconds, units, or units per second; by definition: no clock is finer, no rate is lower, and no window is shorter
 	interruption = 2           // seconds without demand, or without an admitted call, that are no mere gap; also until calls in flight that held before are first tried again
 )
 

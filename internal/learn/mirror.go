@@ -33,10 +33,9 @@ type Mirror struct {
 }
 
 const (
-	resolution = 0.999 // of Remaining, which is rounded down
-	ownLeast   = 0.1   // of what comes in, that is ours at least, whatever others take
-	spare      = 2     // calls' worth that are left for other callers
-	quick      = 0.3   // seconds: what a bucket that fills so fast holds is gone before it can be used; families 14
+	ownLeast = 0.1 // of what comes in, that is ours at least, whatever others take
+	spare    = 2   // calls' worth that are left for other callers
+	quick    = 0.3 // seconds: what a bucket that fills so fast holds is gone before it can be used; families 14
 )
 
 // Sent notes a call.
@@ -60,9 +59,9 @@ func (m *Mirror) Observe(seq int64, at, own, taken float64, t Told) {
 		return
 	}
 	left := m.left + m.net()*(at-m.at) - own
-	spilt := left - (m.full - taken)      // it was full before the call
-	m.lost = max(0, m.lost-max(0, spilt)) // the rest has been lost since this call
-	left = min(max(left-max(0, spilt), t.Remaining), t.Remaining+resolution)
+	spilt := left - (m.full - taken)                                // it was full before the call
+	m.lost = max(0, m.lost-max(0, spilt))                           // the rest has been lost since this call
+	left = min(max(left-max(0, spilt), t.Remaining), t.Remaining+1) // which is rounded down
 	m.at, m.left = at, left
 	m.others.Observe(at, left, own, m.refill, spilt > 0)
 }
@@ -184,11 +183,10 @@ type Turn struct {
 }
 
 const (
-	mostVotes    = 2 * enough // of these, at most
-	turnApart    = 30         // seconds between observations: too long to compare
-	turnStands   = 0.1        // of the time between, by which the reset may move and stand still
-	turnJumps    = 5          // times the time between: a reset that moves by more has turned
-	shortestTurn = 0.1        // seconds; by definition: the least length of a window
+	mostVotes  = 2 * enough // of these, at most
+	turnApart  = 30         // seconds between observations: too long to compare
+	turnStands = 0.1        // of the time between, by which the reset may move and stand still
+	turnJumps  = 5          // times the time between: a reset that moves by more has turned
 )
 
 // Windowed reports whether it is a window.
@@ -216,7 +214,7 @@ func (t *Turn) Pass(now float64) bool {
 	if now < t.At {
 		return false
 	}
-	span := max(t.span, shortestTurn)
+	span := max(t.span, tiny)
 	t.At += span * (1 + math.Floor((now-t.At)/span))
 	return true
 }
