@@ -184,9 +184,7 @@ type Turn struct {
 
 const (
 	mostVotes  = 2 * enough // of these, at most
-	turnApart  = 30         // seconds between observations: too long to compare
 	turnStands = 0.1        // of the time between, by which the reset may move and stand still
-	turnJumps  = 5          // times the time between: a reset that moves by more has turned
 )
 
 // Windowed reports whether it is a window.
@@ -197,13 +195,13 @@ func (t *Turn) Observe(at, reset float64) {
 	t.At = at + reset
 	t.span = max(reset, fading*t.span)
 	dt := at - t.at
-	switch shift := t.At - t.reset; {
-	case t.at == 0 || dt > turnApart: // too long ago to compare with
+	switch {
+	case t.at == 0:
 	case dt < shortest:
 		return
-	case reset > 0 && math.Abs(shift) <= turnStands*dt:
+	case reset > 0 && math.Abs(t.At-t.reset) <= turnStands*dt:
 		t.votes = min(mostVotes, t.votes+1)
-	case reset == 0 || shift < turnJumps*dt: // and not a turn
+	default: // it moves along, or has turned
 		t.votes = max(-mostVotes, t.votes-1)
 	}
 	t.at, t.reset = at, t.At

@@ -134,8 +134,8 @@ func TestTurnTellsAWindowFromABucket(t *testing.T) {
 		{"nearly", []float64{59, 58.05, 57.1, 56.15}, 1, true},
 		{"it moves along", []float64{5, 5, 5, 5, 5, 5}, 1, false},
 		{"too close together", []float64{59, 58.6, 58.2, 57.8}, 0.4, true},
-		{"too far apart", []float64{200, 165, 130, 95}, 35, false},
-		{"a turn is no vote", []float64{3, 2, 1, 60, 59}, 1, true},
+		{"far apart", []float64{200, 165, 130, 95}, 35, true},
+		{"a turn takes one vote", []float64{3, 2, 1, 60, 59, 58}, 1, true},
 		{"a bucket that is full", []float64{0, 0, 0, 0}, 1, false},
 		{"a bucket again", []float64{59, 58, 57, 56, 57, 58}, 1, false},
 	} {
