@@ -60,7 +60,7 @@ func (f *Flight) Bound(needed float64) int {
 			b = f.bound + (f.level-f.bound)*f.active/hold
 		} else {
 			z := (f.active - hold) / grow
-			b = f.level + max(z, probing*f.level*z*z*z)
+			b = f.level + max(z, rare*f.level*z*z*z)
 		}
 		if !f.Claimed {
 			b = max(b, needed)
@@ -146,7 +146,6 @@ func (f *Flight) Hover(n float64) {
 const (
 	highsKept  = 4      // levels refused of late, which agree if all are alike
 	leastTrip  = 0.05   // seconds: a round trip is taken to be no shorter, and the moment of a reset no more exact; also the first wait at an overload, twice as long each time
-	probing    = 0.05   // of the level, by which the bound then grows in half a cycle
 	hoverGain  = 0.0021 // calls in a round trip, for each call in flight
 	hoverLeast = 7      // calls in flight for which a bound that hovers grows, at least
 	hoverKept  = 0.3    // of the level before: what others that share the cap have not taken alone
@@ -233,7 +232,7 @@ func (f *Flight) Wait(n int, needed float64) float64 {
 	if want <= f.level && f.level > f.bound {
 		at = hold * (want - f.bound) / (f.level - f.bound)
 	} else {
-		z := min(want-f.level, math.Cbrt((want-f.level)/(probing*f.level)))
+		z := min(want-f.level, math.Cbrt((want-f.level)/(rare*f.level)))
 		at = hold + grow*max(0, z)
 	}
 	return max(tiny, at-f.active)
