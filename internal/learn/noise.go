@@ -30,10 +30,9 @@ const (
 )
 
 const (
-	explained     = 0.985  // of the rate believed: the provider's bucket was empty
-	trend         = 0.33   // unexplained refusals whose mean is below this part of the calls from the first to the last become rarer; headrace demo
-	leakLeast     = 0.01   // refusals forgotten with each call, besides; beyond: 2 and 5 % random rejections
-	exceededDecay = 0.0025 // times that the share was exceeded, forgotten with each call; beyond: random rejections
+	explained = 0.985 // of the rate believed: the provider's bucket was empty
+	trend     = 0.33  // unexplained refusals whose mean is below this part of the calls from the first to the last become rarer; headrace demo
+	leakLeast = 0.01  // refusals forgotten with each call, besides; beyond: 2 and 5 % random rejections
 )
 
 // Know says that so large a share of calls is refused for nothing.
@@ -46,7 +45,7 @@ func (n *Noise) Sent() {
 	}
 	n.Share -= n.Share / memory
 	n.leak = max(0, n.leak-2*n.Share-leakLeast)
-	n.exceeded = max(0, n.exceeded-exceededDecay)
+	n.exceeded = max(0, n.exceeded-1.0/memory)
 }
 
 // Hit notes that a call was refused.
