@@ -13,13 +13,12 @@ type Calm struct {
 }
 
 const (
-	calmTolerance = 0.04 // of the rate that was known: marks no further from it agree; twelve
-	calmMost      = 2    // settled cycles: the longest one
+	calmMost = 2 // settled cycles: the longest one
 )
 
 // Marked compares a measured rate with the one that was known; 0: none was.
 func (c *Calm) Marked(measured, known float64) {
-	if known > 0 && math.Abs(measured/known-1) < calmTolerance {
+	if known > 0 && math.Abs(measured/known-1) < sameLevel {
 		if c.agreed++; c.agreed >= enough {
 			c.stretch = min(calmMost/eager(measured), 2*c.stretch)
 		}

@@ -27,7 +27,7 @@ type Claim struct {
 }
 
 const (
-	sameLevel   = 0.05 // of a level: another one no further from it is the same
+	sameLevel   = 0.05 // of a level or a rate: another one no further from it is the same
 	aboveShare  = 0.02 // of the calls taken, above the level of a cap, at most
 	atShare     = 0.25 // of the calls taken, at the level of a cap or above, at most
 	sharedShare = 0.1  // of the calls taken, at its level or above: more, and it is shared

@@ -747,7 +747,7 @@ func TestAClaimWithoutTheRules(t *testing.T) {
 	assert.InDelta(t, 1, k.crowds, 1e-9)
 }
 
-// Marks within 4 % agree.
+// Marks within 5 % agree.
 func TestMarksOfASteadyRateAgree(t *testing.T) {
 	r := cutOnce(Config{}, Refusal{Asked: 1})
 	now := 2.1
