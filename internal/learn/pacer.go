@@ -31,7 +31,7 @@ type Pacer struct {
 }
 
 const (
-	margin   = 0.97       // of the measured rate: the pace just after a mark
+	margin   = 0.97       // of the measured rate: the pace just after a mark; of what was admitted lately, taken for the rate
 	flat     = 0.15       // of a cycle, in which the pace is at most the rate; twelve
 	climb    = 0.4        // of a cycle, in which the pace then grows by climbBy; of a cycle in flight, in which the bound returns to its level
 	climbBy  = 1 - margin // of the rate: as far above it as the pace begins below it
