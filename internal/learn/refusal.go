@@ -40,15 +40,12 @@ func (r *Refusal) left(tokens float64) bool {
 	return r.told() && calls && some
 }
 
-// fewTokens or fewer count as none: hardly any call takes so few.
-const fewTokens = 100 // tokens, below which hardly any call fits
-
-// reset is when the meter that is used up will be whole again, 0 if none is.
-func (r *Refusal) reset() (seconds float64) {
+// reset is when the meter that has too little left for a call of so many tokens will be whole again, 0 if none has.
+func (r *Refusal) reset(tokens float64) (seconds float64) {
 	if r.Calls.Known && r.Calls.Remaining < 1 {
 		seconds = r.Calls.Reset
 	}
-	if r.Tokens.Known && r.Tokens.Remaining < fewTokens {
+	if r.Tokens.Known && r.Tokens.Remaining < tokens {
 		seconds = max(seconds, r.Tokens.Reset)
 	}
 	return seconds
@@ -187,7 +184,7 @@ func (m *Machine) still(now float64, c Call, r *Refusal) {
 	m.Calls.Sober()
 	m.Tokens.Sober()
 	if !m.off.Has(GateRule) {
-		m.Door.Still(now, r.Asked, r.hinted(), r.reset(), m.Calls.Rate, m.luck.Float64())
+		m.Door.Still(now, r.Asked, r.hinted(), r.reset(c.Tokens), m.Calls.Rate, m.luck.Float64())
 	}
 	if m.noCap(c) {
 		m.Flight.Claimed = false
