@@ -28,7 +28,6 @@ type Claim struct {
 
 const (
 	sameLevel   = 0.05 // of a level or a rate: another one no further from it is the same
-	aboveShare  = 0.02 // of the calls taken, above the level of a cap, at most
 	atShare     = 0.25 // of the calls taken, at the level of a cap or above, at most
 	sharedShare = 0.1  // of the calls taken, at its level or above: more, and it is shared
 	noisy       = 0.08 // of the calls, at most: beyond that rejections are not random; beyond, random
@@ -52,7 +51,7 @@ func (c *Claim) Taken(others int) { c.levels.Add(others) }
 func (c *Claim) Refused(level int, hinted bool) {
 	n := float64(level)
 	taken, at, above := c.levels.Count(level)
-	like := !hinted && n >= 2 && taken >= recent && above <= aboveShare*taken && at <= atShare*taken
+	like := !hinted && n >= 2 && taken >= recent && above <= rare*taken && at <= atShare*taken
 	near := math.Abs(n-c.sameAt) <= max(1, sameLevel*c.sameAt)
 	switch {
 	case !like:

@@ -29,7 +29,7 @@ func TestRefusalsKeepComingAtOneLevel(t *testing.T) {
 		{"on little evidence", []int{10, 10, 10}, false, 29, 0, 0, false, false, false},
 		{"as much is taken there", []int{10, 10, 10}, false, 70, 30, 0, false, true, false},
 		{"some is taken there", []int{10, 10, 10}, false, 80, 20, 0, true, true, false},
-		{"more is taken above", []int{10, 10, 10}, false, 97, 0, 3, false, false, false},
+		{"more is taken above", []int{10, 10, 10}, false, 94, 0, 6, false, false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var k Claim
