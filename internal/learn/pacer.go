@@ -35,7 +35,6 @@ const (
 	flat     = 0.15       // of a cycle, in which the pace is at most the rate; twelve
 	climb    = 0.4        // of a cycle, in which the pace then grows by climbBy; of a cycle in flight, in which the bound returns to its level
 	climbBy  = 1 - margin // of the rate: as far above it as the pace begins below it
-	grownFar = 1.4        // times the rate: the bucket may have run over; cold start
 	fastGrow = 0.25       // per second: exponential growth after a proof, and until the second mark; cold start
 	ownBurst = 0.02       // seconds of the pace, that go at once after a late timer
 
@@ -114,7 +113,7 @@ func (p *Pacer) Pace() float64 {
 }
 
 // Grown reports whether the pace is far from what was measured.
-func (p *Pacer) Grown() bool { return p.On && (p.fast > 0 || p.Pace() > grownFar*p.Rate) }
+func (p *Pacer) Grown() bool { return p.On && (p.fast > 0 || p.Pace() > standBy*p.Rate) }
 
 // Tick advances the pacer to now. open is whether the gate is open; idle that no call waits; unit what one call costs.
 func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
