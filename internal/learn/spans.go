@@ -19,7 +19,6 @@ const (
 	windowShare = 0.2             // of a window: its end, in which the provider is shut if that was used up, and a try that is rejected costs no more
 	spanLongest = 2 * rarestProbe // seconds: a longer span is an outage, unless it comes again; without a closure a new one begins
 	spanAlike   = 1.25            // times another, at most: it is as long, or has let as much through; a window that falls short by more is not used up
-	outageShare = 0.5             // of the known rate: what lets less through is an outage
 )
 
 // Sent notes that a call left.
@@ -50,7 +49,7 @@ func (s *Spans) Opened(left, calls, hits, known float64, counts bool) (rate floa
 	case counts && shut >= interruption && shut >= windowShare*span && got >= handful:
 		again := alike(span, s.last) && alike(got, s.got)
 		early := s.Window > 0 && spanAlike*got < s.holds
-		if again || !early && span <= spanLongest && got/span >= outageShare*known {
+		if again || !early && span <= spanLongest && got/span >= memoryFell*known {
 			s.Window, s.holds = span, got
 			rate = min(2*got, got+hits-s.hits) / span // refusals may have cost quota, too
 		}

@@ -24,8 +24,8 @@ func TestSpansMeasureAWindow(t *testing.T) {
 		"shut long enough":        {shut: 18, opened: 20, calls: 120, rate: 12, window: 10},
 		"a small share of it":     {shut: 60, opened: 70, calls: 120},
 		"a fifth of it":           {shut: 58, opened: 70, calls: 120, rate: 2, window: 60},
-		"half of what is known":   {shut: 30, opened: 70, calls: 120, known: 4, rate: 2, window: 60},
-		"an outage":               {shut: 30, opened: 70, calls: 120, known: 4.1},
+		"much of what is known":   {shut: 30, opened: 70, calls: 120, known: 2 / memoryFell, rate: 2, window: 60},
+		"an outage":               {shut: 30, opened: 70, calls: 120, known: 2.1 / memoryFell},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var s Spans
