@@ -32,8 +32,7 @@ const (
 	sharedShare = 0.1  // of the calls taken, at its level or above: more, and it is shared
 	noisy       = 0.08 // of the calls, at most: beyond that rejections are not random; beyond, random
 
-	soonTrips  = 2 // round trips after a cut in which it should have helped
-	soonWeight = 2 // cuts that did not help, which one that did makes up for
+	soonTrips = 2 // round trips after a cut in which it should have helped
 )
 
 // Sent notes a call.
@@ -84,7 +83,7 @@ func (c *Claim) Holds(x Call, mark, trip, hovers float64) bool {
 	if x.At-mark < soonTrips*trip {
 		c.again++
 	} else {
-		c.again = max(0, c.again-soonWeight)
+		c.again = max(0, c.again-1)
 	}
 	if c.wasLonely(x) {
 		return false
