@@ -193,7 +193,7 @@ func (t *Turn) Windowed() bool { return t.votes >= enough }
 // Observe takes in that at a moment the reset was so many seconds away.
 func (t *Turn) Observe(at, reset float64) {
 	t.At = at + reset
-	t.span = max(reset, fading*t.span)
+	t.span = max(reset, t.span-t.span/recent)
 	dt := at - t.at
 	switch {
 	case t.at == 0:

@@ -193,7 +193,7 @@ func (p *Pacer) Cut(measured, cycle float64, few bool) {
 		if p.rested && p.model < -enough {
 			p.burst -= p.model
 		}
-		p.burst *= fading
+		p.burst -= p.burst / recent
 	}
 	p.marks++
 	p.begin(measured, cycle)
