@@ -27,7 +27,7 @@ type Claim struct {
 }
 
 const (
-	sameLevel   = 0.05 // of a level or a rate: another one no further from it is the same
+	sameLevel   = 0.05 // of a level, a rate or a time: another one no further from it is the same
 	atShare     = 0.25 // of the calls taken, at the level of a cap or above, at most
 	sharedShare = 0.1  // of the calls taken, at its level or above: more, and it is shared
 	noisy       = 0.08 // of the calls, at most: beyond that rejections are not random; beyond, random

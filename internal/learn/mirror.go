@@ -33,9 +33,8 @@ type Mirror struct {
 }
 
 const (
-	ownLeast = 0.1 // of what comes in, that is ours at least, whatever others take
-	spare    = 2   // calls' worth that are left for other callers
-	quick    = 0.3 // seconds: what a bucket that fills so fast holds is gone before it can be used; families 14
+	spare = 2   // calls' worth that are left for other callers
+	quick = 0.3 // seconds: what a bucket that fills so fast holds is gone before it can be used; families 14
 )
 
 // Sent notes a call.
@@ -97,8 +96,8 @@ func (m *Mirror) learnRefill(t *Told, taken float64) {
 	}
 }
 
-// net is what comes in for us.
-func (m *Mirror) net() float64 { return max(ownLeast*m.refill, m.refill-m.others.Rate) }
+// net is what comes in for us: no others take all but what is rare.
+func (m *Mirror) net() float64 { return max(rare*m.refill, m.refill-m.others.Rate) }
 
 // Wait is how long until n may go, and whether there is plenty left: most of what a bucket
 // holds, or as much of a window as of its time, if that holds enough to mean something. own is what
@@ -183,8 +182,7 @@ type Turn struct {
 }
 
 const (
-	mostVotes  = 2 * enough // of these, at most
-	turnStands = 0.1        // of the time between, by which the reset may move and stand still
+	mostVotes = 2 * enough // of these, at most
 )
 
 // Windowed reports whether it is a window.
@@ -199,7 +197,7 @@ func (t *Turn) Observe(at, reset float64) {
 	case t.at == 0:
 	case dt < shortest:
 		return
-	case reset > 0 && math.Abs(t.At-t.reset) <= turnStands*dt:
+	case reset > 0 && math.Abs(t.At-t.reset) <= sameLevel*dt:
 		t.votes = min(mostVotes, t.votes+1)
 	default: // it moves along, or has turned
 		t.votes = max(-mostVotes, t.votes-1)
