@@ -16,7 +16,7 @@ type Flight struct {
 	active float64
 	cycle  float64
 	at     float64
-	highs  [highsKept]float64 // levels refused of late
+	highs  [enough]float64 // levels refused of late, which agree if all are alike
 	high   int
 	origin float64 // where it began to hover
 	kept   kept    // what Back restores
@@ -144,7 +144,6 @@ func (f *Flight) Hover(n float64) {
 }
 
 const (
-	highsKept  = 4      // levels refused of late, which agree if all are alike
 	leastTrip  = 0.05   // seconds: a round trip is taken to be no shorter, and the moment of a reset no more exact; also the first wait at an overload, twice as long each time
 	hoverGain  = 0.0021 // calls in a round trip, for each call in flight
 	hoverLeast = 7      // calls in flight for which a bound that hovers grows, at least
