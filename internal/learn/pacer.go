@@ -31,12 +31,13 @@ type Pacer struct {
 }
 
 const (
-	margin   = 0.97       // of the measured rate: the pace just after a mark; of what was admitted lately, taken for the rate
-	flat     = 0.15       // of a cycle, in which the pace is at most the rate; twelve
-	climb    = 0.4        // of a cycle, in which the pace then grows by climbBy; of a cycle in flight, in which the bound returns to its level
-	climbBy  = 1 - margin // of the rate: as far above it as the pace begins below it
-	fastGrow = 0.25       // per second: exponential growth after a proof, and until the second mark; cold start
-	ownBurst = 0.02       // seconds of the pace, that go at once after a late timer
+	margin    = 0.97       // of the measured rate: the pace just after a mark
+	flat      = 0.15       // of a cycle, in which the pace is at most the rate; twelve
+	climb     = 0.4        // of a cycle, in which the pace then grows by climbBy; of a cycle in flight, in which the bound returns to its level
+	climbBy   = 1 - margin // of the rate: as far above it as the pace begins below it
+	fastGrow  = 0.2        // per second: exponential growth after a proof
+	firstGrow = 0.25       // per second: the same until the second mark; cold start
+	ownBurst  = 0.02       // seconds of the pace, that go at once after a late timer
 
 	cycleOne      = 63             // seconds that a cycle takes at one unit per second; twelve
 	cycleShortest = 20             // seconds, of a fast rate
@@ -139,6 +140,8 @@ func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
 	}
 	p.active += dt
 	switch {
+	case p.fast > 0 && p.marks == 1:
+		p.fast = min(mostRate, p.fast*math.Exp(firstGrow*dt))
 	case p.fast > 0:
 		p.fast = min(mostRate, p.fast*math.Exp(fastGrow*dt))
 	case !p.off.Has(GrowthRule) && p.model < -(enough*unit+rare*p.Rate*max(p.cycle, enough*p.span)):

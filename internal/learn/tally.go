@@ -46,6 +46,7 @@ type Rate struct {
 const (
 	handful       = 10   // calls, below which the one that was refused matters and there is no window: the bucket may have held them; observations that settle a doubtful case
 	lately        = 5    // seconds that show what is admitted now: the bucket may have run over earlier
+	cautious      = 0.95 // of what was admitted lately, taken for the rate
 	nextStretch   = 0.8  // of a stretch of time: the next shorter one that is looked at; first minute
 	perCallWeight = 0.05 // weight of the newest call in the smoothed tokens of a call
 )
@@ -152,8 +153,8 @@ func (t *Tally) Measure(c Call, doubt Doubt, window float64) Rate {
 		if gross > 0 {
 			got.Tokens *= min(1, tokens/gross)
 		}
-		r.Calls = max(r.Calls, margin*got.Calls/lately)
-		r.Tokens = max(r.Tokens, margin*got.Tokens/lately)
+		r.Calls = max(r.Calls, cautious*got.Calls/lately)
+		r.Tokens = max(r.Tokens, cautious*got.Tokens/lately)
 	}
 	if doubt.Early && !doubt.First && window == 0 {
 		if least := t.least(c, span); least > r.Calls {

@@ -170,7 +170,7 @@ func TestTallyTakesTheWindowThatIsKnown(t *testing.T) {
 	}{
 		"it was full":  {10, 10, 1000},
 		"a longer one": {40, (99 + 30*35/40.0) / 40, 100 * (99 + 30*35/40.0) / 40},
-		"none":         {0, margin * 49 / 5, margin * 100 * 49 / 5.0},
+		"none":         {0, 0.95 * 49 / 5, 95 * 49 / 5.0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := marked()
