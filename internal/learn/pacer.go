@@ -44,6 +44,7 @@ const (
 	cycleLongest  = 10 * minute    // seconds, of a rate far below one per second
 	cyclePower    = 0.3            // exponent: a cycle shrinks by this power of a rate above one per second
 	slowPower     = 1 - cyclePower // exponent: and grows by this one below
+	eagerCalls    = 12             // units per second: a faster rate can be measured sooner than in a whole cycle; on-off 30 s
 )
 
 // Cycle is how long the pace takes from one probe to the next while marks do not
@@ -59,9 +60,9 @@ func settled(rate float64) float64 {
 	return min(cycleLongest, cycleOne*math.Pow(rate, -slowPower))
 }
 
-// eager is the share of it in which a rate can be measured: after a handful of calls, and several times as soon at most.
+// eager is the share of it in which a rate can be measured: after that many calls, and several times as soon at most.
 func eager(rate float64) float64 {
-	return min(1, max(1.0/several, handful/max(rate, tiny)))
+	return min(1, max(1.0/several, eagerCalls/max(rate, tiny)))
 }
 
 // deep is what may go at once. A large call waits for tokens, and small ones for calls: without
