@@ -41,9 +41,9 @@ func (d *Door) Stuck() bool { return d.refused >= 2 || d.full >= 2 }
 // Shut reports whether nothing has got through since the last refusal but one.
 func (d *Door) Shut() bool { return d.refused > 0 }
 
-// honest reports whether the wait that was asked for last is about as long as the provider is closed. Of a short one that is
+// honest reports whether a wait that is asked for is about as long as the provider is closed. Of a short one that is
 // not known: it may be a fraction rounded up.
-func (d *Door) honest() bool { return d.truth == 0 || d.truths[1].mul() > 0.5 }
+func (d *Door) honest(asked float64) bool { return asked <= 1 || d.truths[1].mul() > 0.5 }
 
 func (d *Door) tested() bool { return d.probing || d.truths[d.truth].Testing }
 

@@ -94,15 +94,16 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 	}
 	m.spans.Shut(c.At)
 	m.Door.Settled()
-	if r.hinted() && !m.off.Has(GateRule) {
+	verdict := m.verdict(now, c, &r)
+	if r.hinted() && verdict != isChance && !m.off.Has(GateRule) {
 		m.Door.Obey(now, r.Asked, m.speed(), m.luck.Float64())
 	}
-	switch m.verdict(now, c, &r) {
+	switch verdict {
 	case isCap:
 		m.cutFlight(now, c, r.Names == FlightLimit)
 	case isRate:
 		m.cutPace(now, c, &r)
-	case isNothing:
+	case isNothing, isChance:
 	}
 }
 

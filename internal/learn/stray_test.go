@@ -19,18 +19,17 @@ func strays(factor float64) *machineRun {
 func TestARejectionThatAsksForAWaitIsRandomIfSuchWaitsAreTooLong(t *testing.T) {
 	for name, c := range map[string]struct {
 		factor, asked float64
-		truth         int
 		want          bool
 	}{
-		"too long by far":    {0.5, 10, 1, true},
-		"hardly too long":    {0.51, 10, 1, false},
-		"as long as asked":   {1, 10, 1, false},
-		"a fraction, likely": {0.1, 1, 0, false},
-		"without a wait":     {1, 0, 1, true},
+		"too long by far":    {0.5, 10, true},
+		"hardly too long":    {0.51, 10, false},
+		"as long as asked":   {1, 10, false},
+		"a fraction, likely": {0.1, 1, false},
+		"too long to be one": {0.1, 1.5, true},
+		"without a wait":     {1, 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := strays(c.factor)
-			r.Door.truth = c.truth
 			assert.Equal(t, c.want, r.isNoise(1, Call{}, &Refusal{Asked: c.asked}))
 		})
 	}
@@ -49,11 +48,23 @@ func TestARateOfTokensExplainsARejection(t *testing.T) {
 func TestARandomRejectionThatAsksForAWaitLeavesACap(t *testing.T) {
 	for factor, want := range map[float64]bool{0.1: true, 1: false} {
 		r := strays(factor)
-		r.Door.truth = 1
 		r.Flight.Claimed = true
 		r.send(1)
 		r.verdict(2, r.last, &Refusal{Asked: 10})
 		assert.Equal(t, want, r.Flight.Claimed, "the waits are %v times as long", factor)
+	}
+}
+
+// No wait helps where rejections are random.
+func TestARandomRejectionHoldsNoCallBack(t *testing.T) {
+	for factor, want := range map[float64]bool{0.1: false, 1: true} {
+		r := strays(factor)
+		r.Calls.Rate = 4
+		r.send(1)
+		r.tally.Mark(r.last)
+		r.sendMany(3)
+		r.Refused(3.2, r.last, Refusal{Asked: 10})
+		assert.Equal(t, want, r.Door.Until > 3.2, "the waits are %v times as long", factor)
 	}
 }
 

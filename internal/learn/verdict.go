@@ -5,6 +5,7 @@ type verdict uint8
 
 const (
 	isNothing verdict = iota // of ours
+	isChance                 // one of the share that is rejected at random, so that no wait helps
 	isRate
 	isCap
 )
@@ -66,7 +67,7 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 	}
 	if m.knows && m.isNoise(now, c, r) {
 		m.Flight.Claimed = kept
-		return isNothing
+		return isChance
 	}
 	return isRate
 }
@@ -112,7 +113,7 @@ func (m *Machine) claimed(now float64, c Call) {
 // isNoise passes refusals that no rate would have prevented. One that asks for a wait is the limit's, unless such waits are known
 // to be too long. Where tokens are paced, a rate of them explains a refusal, too.
 func (m *Machine) isNoise(now float64, c Call, r *Refusal) bool {
-	if r.hinted() && m.Door.honest() || m.off.Has(StrayRule) {
+	if r.hinted() && m.Door.honest(r.Asked) || m.off.Has(StrayRule) {
 		return false
 	}
 	var opinion Opinion
