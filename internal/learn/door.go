@@ -15,7 +15,7 @@ type Door struct {
 	probing bool    // one call goes, and all wait for what becomes of it
 	probed  float64 // when it left; 0: not yet
 	asked   bool    // a refusal of this epoch has asked for a time
-	truths  [2]Truth
+	truths  [waits]Truth
 	truth   int // which of them judged the last Retry-After
 	off     Rules
 }
@@ -33,6 +33,14 @@ const (
 	longestPause = 5      // seconds after a refusal that does not say for how long, or says nothing about our share
 )
 
+// What a Retry-After is about, as far as its truth goes.
+const (
+	short = iota // up to a second: it may be any fraction, rounded up
+	long
+	full  // the service as a whole
+	waits // how many there are
+)
+
 func newDoor(off Rules) Door { return Door{trip: firstTrip, left: math.Inf(-1), off: off} }
 
 // Stuck reports whether the provider has been closed for a while: no time for growth.
@@ -43,7 +51,7 @@ func (d *Door) Shut() bool { return d.refused > 0 }
 
 // honest reports whether a wait that is asked for is about as long as the provider is closed. Of a short one that is
 // not known: it may be a fraction rounded up.
-func (d *Door) honest(asked float64) bool { return asked <= 1 || d.truths[1].mul() > 0.5 }
+func (d *Door) honest(asked float64) bool { return asked <= 1 || d.truths[long].mul() > 0.5 }
 
 func (d *Door) tested() bool { return d.probing || d.truths[d.truth].Testing }
 
@@ -89,22 +97,20 @@ func (d *Door) Obey(now, asked, rate, luck float64) {
 		return
 	}
 	d.truths[d.truth].Testing = false
-	d.truth = 0
+	d.truth = short
 	if asked > 1 {
-		d.truth = 1
+		d.truth = long
 	}
 	d.wait(now + d.truths[d.truth].Shut(now, asked, rate, settles*d.trip) + later)
 }
 
-// Echo waits for the time that a further refusal of the same epoch asked for, unless an earlier opening is being tested. It
-// reports whether that is the first one that asks, which is to be obeyed instead.
+// Echo waits for the time that a further refusal of the same epoch asked for, and reports whether that is the first one that
+// asks, which is to be obeyed instead.
 func (d *Door) Echo(now, asked float64) (first bool) {
 	if !d.asked {
 		return true
 	}
-	if t := &d.truths[d.truth]; !t.Testing {
-		d.wait(now + asked*t.mul())
-	}
+	d.wait(now + d.truths[d.truth].Echo(asked))
 	return false
 }
 
@@ -147,14 +153,24 @@ func (d *Door) Foreign(now, luck float64) {
 // Alien reports whether such refusals have shut the door.
 func (d *Door) Alien() bool { return d.foreign > 1 }
 
-// Overloaded waits because the service as a whole is full: as long as it asks,
-// else twice as long each time.
-func (d *Door) Overloaded(now, asked, share, luck float64, again bool) {
+// Overloaded waits because the service as a whole is full: as long as it asks a call that left at the moment left, corrected by
+// what was true before, else twice as long each time. rate is what could be sent meanwhile; 0: the wait is needed.
+func (d *Door) Overloaded(now, left, asked, rate, share, luck float64, again bool) {
+	open := d.full == 0
 	if again {
 		d.full++
 	}
-	if asked == 0 {
+	switch t := &d.truths[full]; {
+	case asked == 0:
 		asked = min(againFirst, max(0.5*share, leastTrip*math.Pow(2, float64(max(0, d.full-1)))))
+	case rate == 0 || d.off.Has(TruthRule):
+	case left < t.shutAt:
+		asked = t.Echo(asked)
+	case open:
+		d.truth = full
+		asked = t.Shut(now, asked, rate, settles*d.trip)
+	default:
+		asked = t.Again(asked)
 	}
 	d.probing = d.probing || d.full > 2
 	d.probed = 0

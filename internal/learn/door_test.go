@@ -157,7 +157,8 @@ func TestDoorSettlesWhenSomethingGotThrough(t *testing.T) {
 // hundred seconds after the one before.
 func TestDoorWaits(t *testing.T) {
 	foreign := func(d *Door, now, luck float64) { d.Foreign(now, luck) }
-	full := func(d *Door, now, luck float64) { d.Overloaded(now, 0, 0.2, luck, true) }
+	full := func(d *Door, now, luck float64) { d.Overloaded(now, now, 0, 0, 0.2, luck, true) }
+	asks := func(d *Door, now, luck float64) { d.Overloaded(now, now, 7, 0, 1, luck, true) }
 	inf := math.Inf(1)
 	for name, c := range map[string]struct {
 		refused func(d *Door, now, luck float64)
@@ -168,8 +169,8 @@ func TestDoorWaits(t *testing.T) {
 		"foreign, jitter":   {foreign, 1, []float64{-inf, 0.5, 1}},
 		"full":              {full, 0, []float64{0.1, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30, 30}},
 		"full, jitter":      {full, 1, []float64{0.11, 0.11}},
-		"full, one epoch":   {func(d *Door, now, l float64) { d.Overloaded(now, 0, 0.2, l, false) }, 0, []float64{0.1, 0.1, 0.1}},
-		"full, as asked":    {func(d *Door, now, l float64) { d.Overloaded(now, 7, 1, l, true) }, 1, []float64{7.7, 7.7}},
+		"full, one epoch":   {func(d *Door, now, l float64) { d.Overloaded(now, now, 0, 0, 0.2, l, false) }, 0, []float64{0.1, 0.1, 0.1}},
+		"full, as asked":    {asks, 1, []float64{7.7, 7.7}},
 		"pause, a call":     {func(d *Door, now, _ float64) { d.Pause(now, 0.5) }, 0, []float64{2}},
 		"pause, five":       {func(d *Door, now, _ float64) { d.Pause(now, 0) }, 0, []float64{5}},
 		"pause, until told": {func(d *Door, now, _ float64) { d.Pause(now, 1000) }, 0, []float64{0.3}},
@@ -183,7 +184,7 @@ func TestDoorWaits(t *testing.T) {
 					c.refused(&d, now, c.luck)
 					assert.InDelta(t, max(-1e9, now+want), max(-1e9, d.Until), 1e-9, "refusal %d", i+1)
 				}
-				d.Opened(1000) // and all begins anew
+				d.Opened(101) // and all begins anew
 			}
 		})
 	}
@@ -206,6 +207,31 @@ func TestAWaitThatOnlyAnEchoAsksForIsTested(t *testing.T) {
 		d.Opened(now + 60)
 	}
 	assert.Fail(t, "half of it was never tried")
+}
+
+// Random 503s that ask for three seconds do not stop every call for as long. An outage that follows is waited for as asked.
+func TestAWaitThatAnOverloadAsksForIsTested(t *testing.T) {
+	r := runMachine(Config{Initial: 20, Max: 100})
+	r.Calls.Expect(20, 20, false)
+	refuse := func(now float64) (wait float64) {
+		r.Refused(now+0.1, r.send(now), Refusal{Mild: true, Asked: 3})
+		return r.Door.Until - now - 0.1
+	}
+	for i := range 10 {
+		now := 10 * float64(i)
+		if wait := refuse(now); i == 0 {
+			assert.InDelta(t, 3.2, wait, 0.3)
+		} else if i == 9 {
+			assert.Less(t, wait, 0.6)
+		}
+		for at := now + 4; at < now+10; at += 0.05 {
+			r.Answered(at+0.5, r.send(at), Answer{})
+		}
+	}
+	for i := range 8 {
+		refuse(100 + 10*float64(i))
+	}
+	assert.GreaterOrEqual(t, refuse(200), 3.0)
 }
 
 // A cap sets no pace, but a wait under it may still be too long.

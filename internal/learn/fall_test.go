@@ -75,14 +75,14 @@ func TestAServiceThatStaysFullIsProbedByOneCall(t *testing.T) {
 	for n := 1; n <= 3; n++ {
 		assert.Equal(t, n > 2, d.Stuck(), "no growth after %d", n-1)
 		assert.False(t, d.Sent(float64(n)))
-		d.Overloaded(float64(n), 0, 0, 0, true)
+		d.Overloaded(float64(n), float64(n), 0, 0, 0, 0, true)
 	}
 	for _, now := range []float64{4, 5} {
 		assert.True(t, d.Sent(now), "the first call is the probe")
 		assert.False(t, d.Sent(now))
 		wait, _ := d.Probing(now)
 		assert.Positive(t, wait, "all others wait")
-		d.Overloaded(now+0.1, 0, 0, 0, true)
+		d.Overloaded(now+0.1, now, 0, 0, 0, 0, true)
 		wait, _ = d.Probing(now + 0.1)
 		assert.Zero(t, wait, "the probe was refused")
 	}

@@ -146,7 +146,11 @@ func (m *Machine) Closed(now float64, c Call, slow bool) {
 func (m *Machine) overloaded(now float64, c Call, r *Refusal) {
 	m.overload.Refused()
 	fresh := m.after(c)
-	m.Door.Overloaded(now, r.Asked, m.overload.share, m.luck.Float64(), fresh)
+	rate := 0.0
+	if m.overload.Rare() {
+		rate = m.speed()
+	}
+	m.Door.Overloaded(now, c.At, r.Asked, rate, m.overload.share, m.luck.Float64(), fresh)
 	if !fresh || m.overload.Rare() || m.off.Has(OverloadRule) {
 		return
 	}

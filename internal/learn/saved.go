@@ -31,7 +31,7 @@ func (m *Machine) Save() Saved {
 	s := Saved{
 		Claimed: m.Flight.Claimed, Trip: m.trip, Refusal: m.Door.trip, PerCall: m.tally.perCall,
 		Noise: m.noise.Share, Window: m.spans.Window,
-		Short: m.Door.truths[0].factor, Long: m.Door.truths[1].factor,
+		Short: m.Door.truths[short].factor, Long: m.Door.truths[long].factor,
 	}
 	if m.knows {
 		s.InFlight = m.Flight.level
@@ -76,8 +76,8 @@ func (m *Machine) restore(s *Saved) {
 	m.spans.Window = min(max(0, s.Window), mostWindow)
 	m.Calls.SetSpan(m.spans.Window)
 	m.Tokens.SetSpan(m.spans.Window)
-	m.Door.truths[0].factor = min(max(0, s.Short), longestLie)
-	m.Door.truths[1].factor = min(max(0, s.Long), longestLie)
+	m.Door.truths[short].factor = min(max(0, s.Short), longestLie)
+	m.Door.truths[long].factor = min(max(0, s.Long), longestLie)
 	if s.InFlight >= 1 {
 		m.knows = true
 		m.Flight.Cap(min(s.InFlight, m.Flight.Max), m.trip)

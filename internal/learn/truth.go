@@ -47,7 +47,16 @@ func (t *Truth) Shut(now, asked, rate, least float64) float64 {
 	return max(least, wait)
 }
 
-// Again returns how long to wait after a further refusal.
+// Echo returns how long to wait after a further refusal of a call that left before the first one: no time while an earlier
+// opening is tested.
+func (t *Truth) Echo(asked float64) float64 {
+	if t.Testing {
+		return 0
+	}
+	return asked * t.mul()
+}
+
+// Again returns how long to wait after a refusal of a call that left after the wait.
 func (t *Truth) Again(asked float64) float64 {
 	switch {
 	case t.Testing:
