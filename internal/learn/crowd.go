@@ -1,5 +1,7 @@
 package learn
 
+import "sort"
+
 // Crowd tells whether a refusal came where calls crowd. A limit on the rate
 // refuses there; a cap on the calls in flight, and chance, refuse anywhere.
 type Crowd struct {
@@ -50,4 +52,13 @@ func (c *Crowd) Rank(x Call) (rank float64, ok bool) {
 // room is how long before the call seq the call so many before it left.
 func (c *Crowd) room(seq, back int64) float64 {
 	return c.times[seq&(crowdCalls-1)] - c.times[(seq-back)&(crowdCalls-1)]
+}
+
+// Left is how many of the newest calls had left by a moment, as far as they are kept.
+func (c *Crowd) Left(by float64, newest int) float64 {
+	if c.oldest == 0 {
+		return 0
+	}
+	n := min(newest, int(c.newest-c.oldest+1))
+	return float64(n - sort.Search(n, func(i int) bool { return c.times[(c.newest-int64(i))&(crowdCalls-1)] <= by }))
 }

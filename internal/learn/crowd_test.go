@@ -84,3 +84,28 @@ func TestRankIsTheLowestOfThreeDistances(t *testing.T) {
 		assert.InDelta(t, want, rank, 1e-9)
 	})
 }
+
+func TestHowManyHadLeft(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		gaps   []float64
+		by     float64
+		newest int
+		want   float64
+	}{
+		{"none has left", nil, 9, 5, 0},
+		{"some of them", even(10, 1), 7, 5, 2},
+		{"at that moment", even(10, 1), 6, 5, 1},
+		{"all", even(10, 1), 10, 5, 5},
+		{"more than are known", even(10, 1), 7, 50, 7},
+		{"together", even(10, 0), 0, 5, 5},
+		{"more than are kept", even(1000, 1), 1000, 500, crowdCalls},
+		{"all that are kept are newer", even(1000, 1), 1000 - crowdCalls, 500, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var k Crowd
+			sendGaps(&k, c.gaps...)
+			assert.InDelta(t, c.want, k.Left(c.by, c.newest), 0)
+		})
+	}
+}

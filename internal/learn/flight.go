@@ -3,8 +3,8 @@ package learn
 import "math"
 
 // Flight bounds the calls in flight. It starts slowly and doubles each round
-// trip until the first refusal; then it either follows the pace, by Little's
-// law, or holds a cap on concurrency that refusals have shown.
+// trip, or about each second, until the first refusal; then it either follows the pace, by
+// Little's law, or holds a cap on concurrency that refusals have shown.
 type Flight struct {
 	Max     float64
 	Claimed bool // a cap on concurrency is believed in
@@ -21,6 +21,7 @@ type Flight struct {
 	origin float64 // where it began to hover
 	kept   kept    // what Back restores
 	part   bool    // others hover under the same cap, in the same way
+	quiet  silence
 }
 
 type kept struct {
@@ -47,6 +48,9 @@ func NewFlight(initial, most float64) Flight {
 func (f *Flight) Tick(now float64, open bool) {
 	if f.Binding && open {
 		f.active += now - f.at
+		if f.mode == slowStart {
+			f.bound = min(f.Max, f.bound+f.quiet.answers()*(now-f.at))
+		}
 	}
 	f.at = now
 }
@@ -164,7 +168,7 @@ func (f *Flight) Follow(cycle, needed float64) {
 
 // Restart begins a slow start at n at least.
 func (f *Flight) Restart(n float64) {
-	f.mode, f.Claimed = slowStart, false
+	f.mode, f.Claimed, f.quiet = slowStart, false, silence{}
 	f.bound = max(f.bound, n)
 }
 
@@ -223,8 +227,15 @@ func (f *Flight) Climb() {
 
 // Wait is how long until the bound is above n by itself.
 func (f *Flight) Wait(n int, needed float64) float64 {
-	if f.mode != steady || !f.Binding || float64(n+1) > f.Max {
+	if !f.Binding || float64(n+1) > f.Max {
 		return math.Inf(1)
+	}
+	switch f.mode {
+	case slowStart:
+		return f.quiet.wait(float64(n+1) - f.bound)
+	case climbing, returning, hovering:
+		return math.Inf(1)
+	case steady:
 	}
 	want, hold, grow := float64(n+1), climb*f.cycle, 0.5*f.cycle
 	var at float64

@@ -267,6 +267,9 @@ func (m *Machine) Wait(now, tokens float64, inFlight int) float64 {
 	needed := m.needed()
 	if inFlight >= m.Flight.Bound(needed) {
 		m.binding(true, false)
+		if m.Flight.Starting() {
+			m.Flight.quiet = m.silent(now, inFlight)
+		}
 		m.bound = ByFlight
 		return max(m.Flight.Wait(inFlight, needed), m.slowBy-now)
 	}

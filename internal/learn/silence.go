@@ -1,0 +1,33 @@
+package learn
+
+import "math"
+
+// silence is calls in flight for which neither an answer nor a rejection has arrived. A rejection takes a fraction of a second
+// where an answer takes many, so that a call that has been out for longer was admitted. In a slow start each such call counts
+// as one answer in each such time: otherwise calls of ten seconds take a minute to become many.
+type silence struct {
+	calls float64
+	hears float64 // seconds by which their rejections would have arrived; 0: calls have not been held back yet
+}
+
+// silent is the silence of inFlight calls.
+func (m *Machine) silent(now float64, inFlight int) silence {
+	hears := max(2*shortest, m.Door.Hears()) // before the first rejection, how long it takes is a guess
+	return silence{calls: m.claim.crowd.Left(now-hears, inFlight), hears: hears}
+}
+
+// answers is how many answers per second the calls count as.
+func (s silence) answers() float64 {
+	if s.hears == 0 {
+		return 0
+	}
+	return s.calls / s.hears
+}
+
+// wait is how long until they have counted as so many answers, or until more calls are silent.
+func (s silence) wait(answers float64) float64 {
+	if s.hears == 0 {
+		return math.Inf(1)
+	}
+	return max(tiny, min(s.hears, answers/s.answers()))
+}
