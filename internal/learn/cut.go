@@ -50,7 +50,7 @@ func (m *Machine) ofTokens(r *Refusal) bool { return r.Names != CallLimit }
 // cutPace answers a rate, with what was measured.
 func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	measured := m.rate
-	m.first = !m.Calls.On && c.At-m.tally.start < shortest
+	m.first = !m.Calls.On
 	d := Decision{At: now, Kind: Cut, Of: OfCalls, From: m.Calls.Pace(), Why: WhyRate}
 	if m.off.Has(MeasureRule) && m.Calls.On {
 		measured.Calls, measured.Tokens, measured.Few = m.Calls.Pace()/2, m.Tokens.Pace()/2, false
@@ -79,11 +79,19 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 
 // reconsider corrects the first mark before the call c leaves. Calls that left together arrive in any order: the first refusal
 // received may be that of the first call, while later calls have got through. By now all of their refusals have been received.
+// How fast a handful of calls got through says nothing, but how long they have to last does.
 func (m *Machine) reconsider(c Call) {
 	m.first = false
-	got := m.tally.calls - float64(c.Seq-1-m.cutBy)
-	rate := got / max(shortest, m.cut-m.tally.start)
-	if m.off.Has(GrowthRule) || got < handful {
+	got, span := m.tally.calls-float64(c.Seq-1-m.cutBy), max(shortest, m.cut-m.tally.start)
+	rate, burst := got/span, m.tally.mark.At-m.tally.start < shortest
+	switch {
+	case m.off.Has(GrowthRule):
+		return
+	case got >= handful && burst:
+	case got >= 1 && got < handful && m.Door.Until-m.cut > 1+latest: // a second may be any fraction, rounded up
+		got += min(got, float64(m.hits)-1) // refusals may have cost quota, too
+		rate = min(m.Calls.Rate, (got+1)/(c.At-m.tally.start))
+	default:
 		return
 	}
 	d := Decision{At: c.At, Kind: Cut, Of: OfCalls, From: m.Calls.Pace(), Why: WhyFirst}

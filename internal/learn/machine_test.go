@@ -157,6 +157,38 @@ func TestTheFirstMarkIsCorrected(t *testing.T) {
 	}
 }
 
+// Two of four calls that leave at once get through, which is any rate. If the provider is closed for four seconds, it is a
+// low one: each of the four may have used quota.
+func TestAFirstMarkOfAFewCallsIsMeasuredOverThePause(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		sent         int
+		asked, again float64
+		off          Rules
+		want         float64
+	}{
+		{"a low rate", 4, 4, 4.5, 0, (2 + 1 + 1) / 4.5},
+		{"lower than that", 4, 4, 9, 0, (2 + 1 + 1) / 9.},
+		{"a second may be any fraction, rounded up", 4, 1, 1.5, 0, 3 / shortest},
+		{"it does not raise the rate", 4, 2, 0.55, 0, 3 / shortest},
+		{"none got through", 2, 4, 4.5, 0, 2 / shortest},
+		{"enough got through", 12, 4, 4.5, 0, 10 / shortest},
+		{"left out", 4, 4, 4.5, GrowthRule, 3 / shortest},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := runMachine(Config{Off: c.off})
+			for range c.sent - 2 {
+				r.send(0)
+			}
+			for _, call := range []Call{r.send(0), r.send(0)} {
+				r.Refused(0.01, call, Refusal{Asked: c.asked})
+			}
+			r.send(c.again)
+			assert.InEpsilon(t, c.want, r.Calls.Rate, 1e-9)
+		})
+	}
+}
+
 // A cap was taken for it before, so that far more calls have got through than those at first.
 func TestALateMarkIsNotThatOfTheFirstCalls(t *testing.T) {
 	r := runMachine(Config{})
