@@ -24,6 +24,9 @@ func (s silence) answers() float64 {
 	return s.calls / s.hears
 }
 
+// counted reports whether a call that was out for so long has counted already.
+func (s silence) counted(out float64) bool { return s.hears > 0 && out > s.hears }
+
 // wait is how long until they have counted as so many answers, or until more calls are silent.
 func (s silence) wait(answers float64) float64 {
 	if s.hears == 0 {

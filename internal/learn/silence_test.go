@@ -100,6 +100,17 @@ func TestFastAnswersAreNoSilence(t *testing.T) {
 	assert.Equal(t, 4+4+8+16, s.InFlight(), "three round trips")
 }
 
+// Its silence has counted already.
+func TestTheAnswerOfASilentCallDoesNotCount(t *testing.T) {
+	s := startSlowly(60, 0)
+	s.press(3)
+	before := s.Flight.bound
+	s.Answered(s.now, s.out[0].call, Answer{InFlight: len(s.out) - 1})
+	assert.InDelta(t, before, s.Flight.bound, 0)
+	s.Answered(s.now, Call{Seq: s.last.Seq, At: s.now - 0.5}, Answer{InFlight: len(s.out) - 2})
+	assert.InDelta(t, before+1, s.Flight.bound, 0, "a fast one does")
+}
+
 // What is sent until the first rejection arrives is too much: a cap is exceeded by a quarter at most.
 func TestASlowStartBySilenceHardlyExceedsACap(t *testing.T) {
 	for _, most := range []int{9, 20, 81} {
