@@ -84,22 +84,30 @@ func (f *Flight) Starting() bool { return f.mode == slowStart }
 func (f *Flight) Answered(others, inFlight int, needed float64) (rose bool) {
 	busy := 2*(inFlight+1) >= int(f.bound) // else more would not be used
 	switch {
-	case f.mode == steady:
-		top := f.level
-		for _, h := range f.highs {
-			top = max(top, h)
-		}
-		if rose = float64(others) >= top+1 && f.Binding; rose {
-			f.bound = float64(f.Bound(needed))
-			f.mode = climbing
-		}
-	case busy:
+	case (f.mode == steady || f.mode == hovering && !f.part) && f.Binding && float64(others) >= f.above():
+		rose = true
+		f.bound = float64(f.Bound(needed))
+		f.mode = climbing
+	case busy && f.mode != steady:
 		f.bound = min(f.Max, f.bound+f.gain())
 		if f.mode == returning && f.bound >= f.level {
 			f.hold(f.level)
 		}
 	}
 	return rose
+}
+
+// above is how many others in flight show that a cap has risen: more than at any refusal of late, or three cuts above where a
+// bound hovers.
+func (f *Flight) above() float64 {
+	if f.mode == hovering {
+		return f.level + enough*max(1, hoverCut*f.level)
+	}
+	top := f.level
+	for _, h := range f.highs {
+		top = max(top, h)
+	}
+	return top + 1
 }
 
 // gain is the number of calls that an answer adds to the bound. A bound that hovers grows by the same amount each round trip,

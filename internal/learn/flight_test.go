@@ -172,6 +172,30 @@ func TestHovers(t *testing.T) {
 	assert.InDelta(t, 21, f.Hovers(), 1e-9, "up to the most")
 }
 
+func TestABoundThatHoversClimbsThreeCutsAboveTheLast(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		others  int
+		part    bool
+		binding bool
+		want    mode
+	}{
+		{"within two cuts", 44, false, true, hovering},
+		{"above three", 49, false, true, climbing},
+		{"where it is told its part", 49, true, true, hovering},
+		{"while something else holds back", 49, false, false, hovering},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := NewFlight(30, 1000)
+			f.Hover(40)
+			f.Hover(40)
+			f.Claimed, f.part, f.Binding = true, c.part, c.binding
+			assert.Equal(t, c.want == climbing, f.Answered(c.others, 45, 0))
+			assert.Equal(t, c.want, f.mode)
+		})
+	}
+}
+
 // Two that share a cap and are cut alike come to even parts, also when one
 // began far above the other.
 func TestBoundsThatHoverGetEven(t *testing.T) {
