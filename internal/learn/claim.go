@@ -16,6 +16,7 @@ type Claim struct {
 	crowd  Crowd
 	crowds float64 // refusals where calls crowd, less those elsewhere
 
+	named  bool    // the last refusal said that it is a cap
 	shared bool    // calls are taken at the level that refuses, too
 	alone  bool    // none is
 	same   float64 // epochs refused at about the same level, without a claim

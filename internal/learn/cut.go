@@ -13,6 +13,7 @@ func (m *Machine) begin(now float64, c Call) {
 // cutFlight answers a cap, which a refusal has named or not.
 func (m *Machine) cutFlight(now float64, c Call, named bool) {
 	before := m.InFlight()
+	m.claim.named = named
 	m.stopLevels(now)
 	if hovers := m.claim.shared || m.Flight.mode == hovering && !m.claim.alone; hovers && !m.off.Has(HoverRule) {
 		m.Flight.Hover(float64(c.Others))

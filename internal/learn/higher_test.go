@@ -45,6 +45,15 @@ func TestARejectionEndsTheTrialOfTwiceTheBound(t *testing.T) {
 	assert.Equal(t, 11, r.InFlight())
 }
 
+func TestATrialDoesNotRaiseTheLevelBelowWhichNoCapRejects(t *testing.T) {
+	m := New(Config{Initial: 10, Max: 1000})
+	m.Flight.Cap(10, 2)
+	m.levels.Begin(1, 10)
+	m.Flight.Return(100)
+	assert.False(t, m.noCap(Call{Others: 5}))
+	assert.True(t, m.noCap(Call{Others: 4}))
+}
+
 func TestACapThatIsNamedIsNotTriedAtTwiceItsLevel(t *testing.T) {
 	r := hoversAtTen(true)
 	r.Wait(3, 100, 0)

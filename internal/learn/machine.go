@@ -186,7 +186,7 @@ func (m *Machine) retry(now float64) {
 // dueLevel is the memory of calls in flight whose trial is due, if there is one.
 func (m *Machine) dueLevel(now float64) *Memory {
 	switch {
-	case m.levels.trying || m.higher.trying:
+	case m.levelTried():
 	case m.levels.Due(now):
 		return &m.levels
 	case m.levels.next == 0 && m.Flight.mode == hovering && m.higher.Due(now):
@@ -272,6 +272,11 @@ func (m *Machine) Wait(now, tokens float64, inFlight int) float64 {
 		}
 		m.bound = ByFlight
 		return max(m.Flight.Wait(inFlight, needed), m.slowBy-now)
+	}
+	if d := m.tally.last.At + m.apart(inFlight) - now; d > 0 {
+		m.binding(true, false)
+		m.bound = ByFlight
+		return d
 	}
 	return m.paceWait(now, tokens)
 }

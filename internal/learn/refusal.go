@@ -205,6 +205,6 @@ func (m *Machine) noCap(c Call) bool {
 	if m.Flight.mode == hovering {
 		return m.Flight.Claimed && m.Door.refused >= convinced && m.claim.wasLonely(c)
 	}
-	drained, full := float64(c.Others) < 0.5*m.Flight.level, m.Flight.Claimed && m.tally.refused >= handful
+	drained, full := float64(c.Others) < 0.5*m.held(), m.Flight.Claimed && m.tally.refused >= handful
 	return drained || full
 }
