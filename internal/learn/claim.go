@@ -86,7 +86,7 @@ func (c *Claim) Holds(x Call, mark, trip, hovers float64) bool {
 	} else {
 		c.again = max(0, c.again-1)
 	}
-	if c.wasLonely(x) {
+	if c.wasLonely(x) || c.scattered() {
 		return false
 	}
 	if hovers > 0 {
@@ -94,7 +94,7 @@ func (c *Claim) Holds(x Call, mark, trip, hovers float64) bool {
 			return c.again < handful
 		}
 		c.weighCrowd(x)
-		return c.again < handful && c.crowds < convinced
+		return c.again < handful && !c.scattered()
 	}
 	falls := c.sent < memory && backOff*float64(x.Others) < memoryFell*c.level
 	return !c.isRate() && (c.epochs < enough || !falls && c.epochs <= rare*c.sent)
@@ -114,10 +114,21 @@ func (c *Claim) wasLonely(x Call) bool {
 	return again
 }
 
+// scattered reports whether refusals keep coming that no cap explains.
+func (c *Claim) scattered() bool { return c.crowds >= convinced && !c.part }
+
 func (c *Claim) weighCrowd(x Call) {
-	switch rank, ok := c.crowd.Rank(x); {
-	case !ok || c.off.Has(CapRule):
-	case rank <= rare:
+	if rank, ok := c.crowd.Rank(x); ok {
+		c.scatters(rank <= rare)
+	}
+}
+
+// scatters weighs a refusal that no cap explains, because calls crowd or far more were in flight than at others, or one that a cap
+// explains.
+func (c *Claim) scatters(does bool) {
+	switch {
+	case c.off.Has(CapRule):
+	case does:
 		c.crowds++
 	default:
 		c.crowds = max(0, c.crowds-1)
@@ -125,7 +136,7 @@ func (c *Claim) weighCrowd(x Call) {
 }
 
 // isRate reports whether what speaks against a cap speaks for a rate.
-func (c *Claim) isRate() bool { return c.again >= convinced || c.crowds >= convinced }
+func (c *Claim) isRate() bool { return c.again >= convinced || c.scattered() }
 
 // Noise is the share of calls refused under a claim that does not hold, if it
 // is small enough to be noise.

@@ -101,7 +101,7 @@ func (f *Flight) Answered(others, inFlight int, needed float64) (rose bool) {
 // bound hovers.
 func (f *Flight) above() float64 {
 	if f.mode == hovering {
-		return f.level + enough*max(1, hoverCut*f.level)
+		return clearlyAbove(f.level)
 	}
 	top := f.level
 	for _, h := range f.highs {
@@ -109,6 +109,9 @@ func (f *Flight) above() float64 {
 	}
 	return top + 1
 }
+
+// clearlyAbove is three cuts above where a bound hovers.
+func clearlyAbove(n float64) float64 { return n + enough*max(1, hoverCut*n) }
 
 // gain is the number of calls that an answer adds to the bound. A bound that hovers grows by the same amount each round trip,
 // whatever its size, so that clients that share a limit converge to equal parts.

@@ -45,6 +45,24 @@ func TestARejectionEndsTheTrialOfTwiceTheBound(t *testing.T) {
 	assert.Equal(t, 11, r.InFlight())
 }
 
+func TestTrialsThatReachFarAboveTheBoundRefuteTheCap(t *testing.T) {
+	for others, claimed := range map[int]bool{13: true, 14: false} { // three cuts above ten are 13.6
+		r := hoversAtTen(false)
+		now := 3.0
+		for range convinced {
+			r.Wait(now, 100, 0)
+			assert.True(t, r.Flight.Claimed && r.higher.trying)
+			r.Answered(now+0.1, r.send(now), Answer{InFlight: 50})
+			c := r.send(now + 1)
+			c.Others = others
+			r.Refused(now+1.1, c, Refusal{})
+			now = r.higher.next
+		}
+		assert.Equal(t, claimed, r.Flight.Claimed, "%d others", others)
+		assert.Equal(t, claimed, !r.Calls.On)
+	}
+}
+
 func TestATrialDoesNotRaiseTheLevelBelowWhichNoCapRejects(t *testing.T) {
 	m := New(Config{Initial: 10, Max: 1000})
 	m.Flight.Cap(10, 2)

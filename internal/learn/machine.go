@@ -214,6 +214,7 @@ func (m *Machine) retried(now float64, c Call) bool {
 		before, why := m.InFlight(), WhyNotYet
 		if m.higher.trying {
 			why = WhyCap
+			m.claim.scatters(float64(c.Others) >= clearlyAbove(m.Flight.kept.bound))
 		}
 		m.stopLevels(now)
 		alone := m.Flight.Claimed && m.Flight.kept.mode != hovering && m.under.before == (paces{})

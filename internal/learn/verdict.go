@@ -15,7 +15,8 @@ const (
 // is soon refuted. One that names a rate is not, but if such refusals keep coming at one number of calls in flight, the name is
 // wrong.
 func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
-	if m.drafted || m.retried(now, c) {
+	tried := m.drafted || m.retried(now, c)
+	if refuted := m.Flight.Claimed && m.claim.scattered(); tried && !refuted {
 		m.begin(now, c)
 		return isNothing
 	}
