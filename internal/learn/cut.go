@@ -70,8 +70,13 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 		m.Tokens.Cut(measured.Tokens, m.cycle(), measured.Few)
 	}
 	m.Flight.Follow(m.cycle(), m.needed())
-	if !r.hinted() && !m.off.Has(GateRule) {
+	switch wait := m.Door.Until - now; {
+	case m.off.Has(GateRule):
+	case !r.hinted():
 		m.Door.Pause(now, m.Calls.Rate)
+	case 2*wait*m.Calls.Pace() < 1:
+		m.Calls.Again(1)
+		m.Tokens.Again(c.Tokens)
 	}
 	d.To = m.Calls.Pace()
 	m.note(d)

@@ -175,6 +175,9 @@ func (p *Pacer) Return(n float64) {
 	p.model += n
 }
 
+// Again has a refused call of n go as soon as the gate opens: it has not had its turn.
+func (p *Pacer) Again(n float64) { p.level = max(p.level, n) }
+
 // Refund corrects the model only: what was refused did not cost the provider's bucket.
 func (p *Pacer) Refund(n float64) { p.model += n }
 
