@@ -74,7 +74,7 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	case m.off.Has(GateRule):
 	case !r.hinted():
 		m.Door.Pause(now, m.Calls.Rate)
-	case 2*wait*m.Calls.Pace() < 1:
+	case 2*wait*m.Calls.Pace() < 1 && !m.Door.short():
 		m.Calls.Again(1)
 		m.Tokens.Again(c.Tokens)
 	}

@@ -53,6 +53,9 @@ func (d *Door) Shut() bool { return d.refused > 0 }
 // not known: it may be a fraction rounded up.
 func (d *Door) honest(asked float64) bool { return asked <= 1 || d.truths[long].mul() > 0.5 }
 
+// short reports whether the wait that was asked for last is known to be too short.
+func (d *Door) short() bool { return d.truths[d.truth].mul() > 1 }
+
 func (d *Door) tested() bool { return d.probing || d.truths[d.truth].Testing }
 
 // Probing is how long a call has to wait for what becomes of a probe. found is
