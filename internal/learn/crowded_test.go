@@ -21,22 +21,23 @@ func (r *machineRun) atOnce(now float64) (n int) {
 	return n
 }
 
-func TestCallsThatAreRejectedCloseBehindOthersAreSpaced(t *testing.T) {
-	r := pacedTwice()
-	r.atOnce(0)
-	before := r.atOnce(10)
-	assert.Equal(t, several, before, "calls and tokens are both paced")
-	for at := 20.0; at < 60; at += 10 {
-		r.Answered(at+0.1, r.send(at), Answer{Used: 100})
-		r.Refused(at+2, r.send(at+1), Refusal{Asked: 0.1}) // a second behind the one before: not close
+func TestHowManyCallsGoAtOnceWhereTokensArePacedAsWell(t *testing.T) {
+	answered := func(calls Told) *machineRun {
+		r := pacedTwice()
+		r.Answered(1, r.send(0.1), Answer{Used: 100, Calls: calls})
+		return r
 	}
-	assert.Equal(t, several, r.atOnce(70))
-	for at := 80.0; at < 120; at += 10 {
-		r.Answered(at+0.1, r.send(at), Answer{Used: 100})
-		r.send(at + 1)
-		r.Refused(at+2, r.send(at+1.01), Refusal{Asked: 0.1})
-	}
-	assert.Equal(t, 1, r.atOnce(130))
+	headers := told(600, 100, 1)
+	assert.Equal(t, 1, answered(Told{}).atOnce(10), "what the provider's bucket holds is unknown")
+	assert.Equal(t, several, answered(headers).atOnce(10), "the headers say what is left")
+
+	calls := runMachine(Config{CallRate: 10})
+	calls.Answered(1, calls.send(0.1), Answer{Used: 100, Calls: headers})
+	assert.Equal(t, 1, calls.atOnce(10), "calls alone are paced")
+
+	ignored := answered(headers)
+	ignored.trust.Low(9)
+	assert.Equal(t, 1, ignored.atOnce(10), "they are ignored")
 }
 
 // A call that was rejected late is not taken for one of as many as have been sent since.

@@ -59,9 +59,6 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	if m.Calls.On && !m.off.Has(GrowthRule) {
 		m.calm.Marked(measured.Calls, m.Calls.Rate)
 	}
-	if m.Calls.On && c.Seq > 1 {
-		m.Calls.Crowded(m.claim.crowd.room(c.Seq, 1))
-	}
 	m.Calls.Cut(measured.Calls, Cycle(measured.Calls), measured.Few)
 	m.Calls.SetCycle(m.cycle())
 	m.rates.Marked(now, m.Calls.Rate, m.calm.Agreed())

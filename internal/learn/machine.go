@@ -151,6 +151,7 @@ func (m *Machine) tick(now float64, slack bool) {
 	grow := open && !m.Door.Stuck() && now >= m.slowBy
 	m.slack = slack
 	m.Calls.Turns, m.Tokens.Turns = m.Tokens.On, m.Tokens.On
+	m.Calls.Spaced = !m.quota.Calls.Known || m.trust.Ignored(now)
 	m.Flight.Tick(now, grow)
 	m.pace(now, &m.Calls, OfCalls, 1, open, grow, idle)
 	m.pace(now, &m.Tokens, OfTokens, m.unit, open, grow, idle)

@@ -810,13 +810,3 @@ func TestTheBoundInFlightDoesNotGrowEither(t *testing.T) {
 		assert.Equal(t, slow, r.Flight.Hovers() == before)
 	}
 }
-
-func TestFourCallsGoAtOnceOnlyWhereTokensArePaced(t *testing.T) {
-	for tokens, positive := range map[float64]bool{0: true, 1000: false} {
-		m := runMachine(Config{CallRate: 1, TokenRate: tokens})
-		m.send(0)
-		m.Wait(100, 100, 0)
-		m.send(100)
-		assert.Equal(t, positive, m.Wait(100, 100, 0) > 0, "%v tokens a second", tokens)
-	}
-}

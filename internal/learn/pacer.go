@@ -22,10 +22,10 @@ type Pacer struct {
 	burst    float64 // how much more than the rate the provider takes after a pause
 	rested   bool    // the demand has paused since the last mark
 	span     float64 // of the window in which the provider counts; 0: none is known
-	fewer    float64 // than several that may go at once, because such calls were refused
 
 	Binding bool
 	Turns   bool // calls and tokens are both paced, and take turns in binding
+	Spaced  bool // how many may go at once is unknown: one does
 
 	off Rules
 }
@@ -68,19 +68,10 @@ func eager(rate float64) float64 {
 // deep is what may go at once. A large call waits for tokens, and small ones for calls: without
 // more, what the other pace could not use meanwhile is lost.
 func (p *Pacer) deep(unit float64) float64 {
-	if p.Turns {
-		return (several - p.fewer) * unit
+	if p.Turns && !p.Spaced {
+		return several * unit
 	}
 	return unit
-}
-
-// Crowded learns how much may go at once from the distance in seconds between a refused call and the one before it.
-func (p *Pacer) Crowded(distance float64) {
-	if p.Turns && 2*distance < 1/p.Pace() {
-		p.fewer = min(several-1, p.fewer+1)
-	} else {
-		p.fewer = max(0, p.fewer-1)
-	}
 }
 
 // Expect begins with a rate that is known from elsewhere. The provider's bucket

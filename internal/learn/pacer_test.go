@@ -201,6 +201,12 @@ func TestFourCallsGoAtOnceWhereTokensArePacedAsWell(t *testing.T) {
 	p.Take(400)
 	p.Tick(2000, false, true, false, 100)
 	assert.Positive(t, p.Wait(100), "nothing comes in while the gate is shut")
+
+	p = expectTen()
+	p.Turns, p.Spaced = true, true
+	p.Tick(1000, true, true, false, 100)
+	assert.Zero(t, p.Wait(100))
+	assert.Positive(t, p.Wait(101), "how many may go at once is unknown")
 }
 
 func TestAMarkCutsLessWhereCallsTakeDifferentAmountsOfTokens(t *testing.T) {

@@ -57,12 +57,12 @@ func TestACapThatErrorsRefutedIsTriedAgain(t *testing.T) {
 	r := runMachine(Config{Initial: 4, Max: 200})
 	r.playCap(0, 120, never)
 	assert.InDelta(t, 20, r.under.rate, 1)
-	r.playCap(120, 135, func(float64) bool { return true })
+	r.playCap(120, 150, func(float64) bool { return true })
 	assert.False(t, r.Flight.Claimed, "a rate, it seems")
 	assert.Less(t, r.Calls.Rate, 14.)
-	r.playCap(135, 165, never)
+	r.playCap(150, 180, never)
 	assert.True(t, r.Flight.Claimed)
-	assert.InDelta(t, 20*60, r.playCap(165, 225, never), 60)
+	assert.InDelta(t, 20*60, r.playCap(180, 240, never), 60)
 }
 
 func TestACapThatGaveWayToARateIsForgotten(t *testing.T) {
