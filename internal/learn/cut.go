@@ -63,6 +63,9 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	m.Calls.SetCycle(m.cycle())
 	m.rates.Marked(now, m.Calls.Rate, m.calm.Agreed())
 	m.replacesCap(now)
+	if m.Tokens.On && m.tally.fates.WasSpaced(c.Seq) { // their pace had room: it is no sign that they ran out
+		measured.Tokens = max(measured.Tokens, m.Tokens.Rate)
+	}
 	if m.ofTokens(r) && c.Tokens > 0 && measured.Tokens > 0 { // a call that took none says nothing of their rate
 		m.Tokens.Cut(measured.Tokens, m.cycle(), measured.Few)
 	}

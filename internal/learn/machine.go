@@ -40,6 +40,7 @@ type Machine struct {
 	trip     float64 // smoothed time of a call that was taken, seconds
 	unit     float64 // tokens of the call that was asked about last
 	slack    bool    // no call has waited since the last tick
+	spaced   bool    // the pace of calls was the last to hold back the next call
 	bound    Bound
 	off      Rules
 	luck     *rand.Rand
@@ -315,6 +316,9 @@ func (m *Machine) paceWait(now, tokens float64) (wait float64) {
 			m.bound, wait = ByTokens, d
 		}
 	}
+	if wait > 0 {
+		m.spaced = m.bound == ByCalls
+	}
 	return wait
 }
 
@@ -340,6 +344,10 @@ func (m *Machine) Sent(c Call) {
 	m.Calls.Take(1)
 	m.Tokens.Take(c.Tokens)
 	m.tally.Sent(c)
+	if m.spaced {
+		m.tally.fates.Spaced(c.Seq)
+		m.spaced = false
+	}
 	m.quota.Sent(c)
 	m.spans.Sent(c.At)
 }

@@ -1,0 +1,53 @@
+package learn
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// Lowered by each of these, the pace of tokens would fall for ever: what is measured next is no more than it allows.
+func TestARejectedCallThatWasHeldBackByThePaceOfCallsLowersThatAlone(t *testing.T) {
+	for name, c := range map[string]struct {
+		tokens float64 // of the rejected call
+		bound  Bound
+		lowers bool
+	}{
+		"held back by the pace of calls":  {tokens: 1, bound: ByCalls},
+		"held back by the pace of tokens": {tokens: 1000, bound: ByTokens, lowers: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := pacedTwice()
+			at := 0.0
+			send := func(tokens float64) Call {
+				for wait := r.Wait(at, tokens, 0); wait > 0; wait = r.Wait(at, tokens, 0) {
+					assert.Equal(t, c.bound, r.Bound())
+					at += wait
+				}
+				r.last = Call{Seq: r.last.Seq + 1, At: at, Tokens: tokens, Total: r.last.Total + tokens}
+				r.Sent(r.last)
+				return r.last
+			}
+			for range 100 {
+				call := send(c.tokens)
+				r.Answered(call.At, call, Answer{Used: c.tokens / 2})
+			}
+			last := send(c.tokens)
+			before := r.Tokens.Pace()
+			r.Refused(at+0.1, last, Refusal{Asked: 1})
+			assert.Equal(t, c.lowers, r.Tokens.Rate < before, "%v, %v", before, r.Tokens.Rate)
+		})
+	}
+}
+
+func TestAForgottenCallWasNotSpaced(t *testing.T) {
+	var f Fates
+	f.Spaced(1)
+	f.Sent(Call{Seq: 1})
+	assert.False(t, f.WasSpaced(1), "it has not been sent")
+	f.Spaced(1)
+	assert.True(t, f.WasSpaced(1))
+	f.Sent(Call{Seq: 1 + fatesKept})
+	assert.False(t, f.WasSpaced(1))
+	assert.False(t, f.WasSpaced(1+fatesKept))
+}
