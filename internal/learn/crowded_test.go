@@ -13,10 +13,10 @@ func pacedTwice() *machineRun {
 	return r
 }
 
-// atOnce is how many calls go at the moment now.
-func (r *machineRun) atOnce(now float64) (n int) {
-	for ; r.Wait(now, 100, 0) == 0 && n < 10; n++ {
-		r.send(now)
+// atOnce is how many calls go together ten seconds after the start.
+func (r *machineRun) atOnce() (n int) {
+	for ; r.Wait(10, 100, 0) == 0 && n < 10; n++ {
+		r.send(10)
 	}
 	return n
 }
@@ -28,16 +28,16 @@ func TestHowManyCallsGoAtOnceWhereTokensArePacedAsWell(t *testing.T) {
 		return r
 	}
 	headers := told(600, 100, 1)
-	assert.Equal(t, 1, answered(Told{}).atOnce(10), "what the provider's bucket holds is unknown")
-	assert.Equal(t, several, answered(headers).atOnce(10), "the headers say what is left")
+	assert.Equal(t, 1, answered(Told{}).atOnce(), "what the provider's bucket holds is unknown")
+	assert.Equal(t, several, answered(headers).atOnce(), "the headers say what is left")
 
 	calls := runMachine(Config{CallRate: 10})
 	calls.Answered(1, calls.send(0.1), Answer{Used: 100, Calls: headers})
-	assert.Equal(t, 1, calls.atOnce(10), "calls alone are paced")
+	assert.Equal(t, 1, calls.atOnce(), "calls alone are paced")
 
 	ignored := answered(headers)
 	ignored.trust.Low(9)
-	assert.Equal(t, 1, ignored.atOnce(10), "they are ignored")
+	assert.Equal(t, 1, ignored.atOnce(), "they are ignored")
 }
 
 // A call that was rejected late is not taken for one of as many as have been sent since.
