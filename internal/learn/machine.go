@@ -356,6 +356,7 @@ func (m *Machine) Sent(c Call) {
 // was anything to learn from.
 func (m *Machine) Before(c Call) {
 	m.tally.Sent(c)
+	m.quota.Sent(c)
 	m.spans.Sent(c.At)
 }
 

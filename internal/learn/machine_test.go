@@ -217,6 +217,25 @@ func TestWhatWentBefore(t *testing.T) {
 	assert.InEpsilon(t, 700, r.Tokens.Rate, 0.1)
 }
 
+// Nothing of what went before may be missing from what the headers of a rejection show.
+func TestWhatWentBeforeIsNoneOfWhatTheHeadersShow(t *testing.T) {
+	r := runMachine(Config{Initial: 20, Max: 200})
+	var calls []Call
+	for i := range int64(20) {
+		calls = append(calls, Call{Seq: i + 1, Others: int(i), Tokens: 100, Total: float64(100 * (i + 1))})
+		r.Before(calls[i])
+	}
+	empty := told(600, 0, 1)
+	for _, c := range calls[10:] {
+		r.Refused(0.2, c, Refusal{Asked: 1, Calls: empty, Tokens: told(60_000, 0, 1)})
+	}
+	r.last = calls[19]
+	r.Wait(0.8, 100, 10)
+	r.send(0.8)
+	r.Wait(1.4, 100, 11)
+	assert.NotEqual(t, ByHeaders, r.Bound(), "the bucket has been full since 1")
+}
+
 func TestTheGateIsForEverybody(t *testing.T) {
 	for _, c := range []struct {
 		name  string
