@@ -18,6 +18,7 @@ type Overdraft struct {
 	refill float64 // of these, per second
 	pace   float64 // calls per second
 	taken  float64
+	last   float64 // when the last of these left: answers overtake each other
 }
 
 // Source of these: the families and the harsher providers in internal/simulate.
@@ -57,7 +58,7 @@ func (o *Overdraft) due(now float64, m *Mirror) bool {
 }
 
 func (o *Overdraft) begin(now float64, m *Mirror, own float64, newest int64) {
-	o.trying, o.before, o.began, o.held, o.taken = true, newest, now, 0, 0
+	o.trying, o.before, o.began, o.last, o.held, o.taken = true, newest, now, now, 0, 0
 	if m.turn.Windowed() {
 		o.proof = max(0, m.left-(own-m.made)) + max(several, draftShare*m.limit)
 		o.ends, o.refill = m.turn.At, 0
@@ -99,7 +100,8 @@ func (o *Overdraft) Taken(c Call) bool {
 		return false
 	}
 	o.taken++
-	if o.low = o.taken >= o.proof+o.refill*(c.At-o.began); !o.low {
+	o.last = max(o.last, c.At)
+	if o.low = o.taken >= o.proof+o.refill*(o.last-o.began); !o.low {
 		return false
 	}
 	o.trying, o.pause, o.next = false, 0, 0

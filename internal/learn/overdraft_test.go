@@ -61,6 +61,16 @@ func TestProofIsWhatWasLeftAndCameInAndFourMore(t *testing.T) {
 	assert.False(t, o.Taken(Call{Seq: 101, At: 105}), "once")
 }
 
+// An early call of a try may be answered last, and then says nothing of how fast the calls were taken.
+func TestALateAnswerIsNoProof(t *testing.T) {
+	o, _ := draft()
+	for seq := int64(9); seq < 9+2+4+2*5-2; seq++ {
+		assert.False(t, o.Taken(Call{Seq: seq, At: 105}))
+	}
+	assert.False(t, o.Taken(Call{Seq: 8, At: 100.1}))
+	assert.True(t, o.Taken(Call{Seq: 100, At: 105}))
+}
+
 func TestATryEnds(t *testing.T) {
 	o, m := draft()
 	wait, _ := o.Wait(100+cycleShortest, 1, m, 0, Call{Seq: 9, At: 110})
