@@ -49,6 +49,18 @@ func TestHeadersThatWereTrueForLongAreIgnoredBriefly(t *testing.T) {
 	assert.Positive(t, broken(&tr, 0, 1))
 	assert.Positive(t, broken(&tr, 30, 1))
 	assert.True(t, tr.Ignored(30+59))
-	assert.Positive(t, broken(&tr, 90+61, 1))
-	assert.False(t, tr.Ignored(90+61+30), "they have been true for longer than they were ignored")
+	assert.Positive(t, broken(&tr, 90+121, 1))
+	assert.False(t, tr.Ignored(90+121+30), "they have been true for twice as long as they were ignored")
+}
+
+// It takes about half a minute of rejections to find out that they are untrue: as long as they are ignored at first.
+func TestTheTimeToFindOutIsNoTimeInWhichTheyAreTrue(t *testing.T) {
+	var tr Trust
+	now := 0.0
+	for _, want := range []float64{30, 60, 120} {
+		assert.Positive(t, broken(&tr, now+31, 1))
+		now += 31 + want
+		assert.True(t, tr.Ignored(now-0.1))
+		assert.False(t, tr.Ignored(now))
+	}
 }
