@@ -15,6 +15,7 @@ type Door struct {
 	probing bool    // one call goes, and all wait for what becomes of it
 	probed  float64 // when it left; 0: not yet
 	asked   bool    // a refusal of this epoch has asked for a time
+	whole   float64 // when that is over, whether an earlier opening is tested or not
 	truths  [waits]Truth
 	truth   int // which of them judged the last Retry-After
 	off     Rules
@@ -64,10 +65,15 @@ func (d *Door) Probing(now float64) (wait, found float64) {
 	if !d.tested() || d.probed == 0 {
 		return 0, 0
 	}
-	if heard := d.probed + heardBy*d.trip; now < heard {
+	heard := d.probed + d.hears()
+	switch {
+	case now >= heard:
+		return 0, d.probed
+	case d.probing:
 		return heard - now, 0
+	default: // the others need not wait longer than without a test
+		return max(0, min(heard, d.whole)-now), 0
 	}
-	return 0, d.probed
 }
 
 // Sent notes that a call left, and reports whether it is a probe.
@@ -81,6 +87,14 @@ func (d *Door) Sent(now float64) (probe bool) {
 
 // Hears is the time after which the refusal of a probe would have been received.
 func (d *Door) Hears() float64 { return heardBy * d.trip }
+
+// hears is the same for the probe that is out. One that only tests an earlier opening holds the others back for less.
+func (d *Door) hears() float64 {
+	if d.probing {
+		return d.Hears()
+	}
+	return settles * d.trip
+}
 
 // Heard records how long a refusal took to be received.
 func (d *Door) Heard(took float64) { d.trip += smoothing * (took - d.trip) }
@@ -104,7 +118,9 @@ func (d *Door) Obey(now, asked, rate, luck float64) {
 	if asked > 1 {
 		d.truth = long
 	}
-	d.wait(now + d.truths[d.truth].Shut(now, asked, rate, settles*d.trip) + later)
+	t := &d.truths[d.truth]
+	d.wait(now + t.Shut(now, asked, rate, settles*d.trip) + later)
+	d.whole = now + asked*t.mul() + later
 }
 
 // Echo waits for the time that a further refusal of the same epoch asked for, and reports whether that is the first one that
@@ -171,6 +187,7 @@ func (d *Door) Overloaded(now, left, asked, rate, share, luck float64, again boo
 		asked = t.Echo(asked)
 	case open:
 		d.truth = full
+		d.whole = now + asked*t.mul()
 		asked = t.Shut(now, asked, rate, settles*d.trip)
 	default:
 		asked = t.Again(asked)

@@ -134,6 +134,29 @@ func TestDoorProbesWhetherItOpensEarly(t *testing.T) {
 	assert.False(t, d.Sent(211))
 }
 
+// A test of an earlier opening takes one call, and no other one waits longer for it than it would have without.
+func TestATestHoldsTheOthersBackForAsLongAsIsAskedAtMost(t *testing.T) {
+	for name, c := range map[string]struct{ asked, now, wait, found float64 }{
+		"the refusal may be on its way":  {1, 100.5, 0.2, 0},
+		"it would have been received":    {1, 100.75, 0, 100.4},
+		"what was asked is over":         {0.5, 100.52, 0, 0},
+		"and the refusal comes too late": {0.5, 100.7, 0, 100.4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDoor(0)
+			d.Refused(99.9)
+			d.Obey(100, 1, 10, 0)
+			d.whole = 100 + c.asked
+			assert.InDelta(t, 100.4, d.Until, 1e-9)
+			assert.True(t, d.Sent(100.4))
+			wait, found := d.Probing(c.now)
+			assert.InDelta(t, c.wait, wait, 1e-9)
+			assert.InDelta(t, c.found, found, 1e-9)
+			assert.False(t, d.Sent(c.now), "one call tests")
+		})
+	}
+}
+
 func TestDoorIsOpenForWhatLeftAfterTheRefused(t *testing.T) {
 	d := newDoor(0)
 	assert.True(t, d.Opens(0), "nothing was refused yet")

@@ -331,7 +331,7 @@ func (m *Machine) Slack(now float64) {
 // Sent says that a call has left.
 func (m *Machine) Sent(c Call) {
 	if m.Door.Sent(c.At) {
-		m.note(Decision{At: c.At, Kind: Probe, Of: OfFlight, From: 0, To: 1, Wait: m.Door.Hears(), Why: WhyProbe})
+		m.note(Decision{At: c.At, Kind: Probe, Of: OfFlight, From: 0, To: 1, Wait: m.Door.hears(), Why: WhyProbe})
 	}
 	if m.resumed.At == 0 && c.At > m.cut {
 		m.resumed = Point{At: c.At, Calls: m.tally.calls}

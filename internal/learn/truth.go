@@ -6,7 +6,8 @@ type Truth struct {
 	factor  float64 // 0: 1
 	obeyed  int     // closures since the last test
 	every   int     // closures from test to test
-	Testing bool    // the door is being tried at half the time
+	Testing bool    // the door is being tried early
+	tried   float64 // at this part of what was asked
 
 	shutAt, asked float64 // of this closure
 	again         int     // refusals after its wait
@@ -39,12 +40,17 @@ func (t *Truth) Shut(now, asked, rate, least float64) float64 {
 	}
 	t.every = max(t.every, seldom)
 	t.obeyed++
-	t.Testing = wait*rate >= several && wait > 2*least && t.obeyed >= t.every
+	t.Testing = wait*rate >= several && wait > least && t.obeyed >= t.every
 	if t.Testing {
 		t.obeyed = 0
 		wait /= 2
+		if asked == 1 { // it is as long as it takes until several calls have come in
+			wait = min(wait, several/rate)
+		}
 	}
-	return max(least, wait)
+	wait = max(least, wait)
+	t.tried = wait / asked
+	return wait
 }
 
 // Echo returns how long to wait after a further refusal of a call that left before the first one: no time while an earlier
@@ -76,7 +82,7 @@ func (t *Truth) Opened(sent float64) {
 	switch {
 	case t.Testing:
 		t.Testing, t.every, t.obeyed = false, 1, 0
-		t.factor = max(shortestLie, t.mul()/2)
+		t.factor = max(shortestLie, min(t.tried, t.mul()/2))
 	case t.again > 0 && t.asked > 0:
 		took := max(1, min(longestLie, mostMore*t.mul(), (sent-t.shutAt)/t.asked))
 		t.factor = t.mul() + 0.5*(took-t.mul())

@@ -79,7 +79,7 @@ func TestTruthTriesEarlyNowAndThen(t *testing.T) {
 		"rarer each time it was true": {1, 1, []int{2, 6, 14, 30, 60, 90, 120}},
 		"worth four calls":            {0.4, 1, []int{2, 6, 14, 30, 60, 90, 120}},
 		"not worth it":                {0.39, 1, nil},
-		"too short to halve":          {1, 5, nil},
+		"hardly longer than least":    {1, 9.1, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			assert.Equal(t, c.want, truthTests(&Truth{}, 120, c.rate, c.least, false))
@@ -89,20 +89,22 @@ func TestTruthTriesEarlyNowAndThen(t *testing.T) {
 
 // A wait of a second is tested at the first closure, any other at the second.
 func TestAShortWaitMayBeAFractionRoundedUp(t *testing.T) {
-	for name, c := range map[string]struct{ asked, first, second float64 }{
-		"a second":       {1, 0.5, 0.5},
-		"more than that": {1.5, 1.5, 0.75},
-		"three seconds":  {3, 3, 1.5},
-		"a whole minute": {60, 60, 30},
+	for name, c := range map[string]struct{ asked, rate, first, second float64 }{
+		"a second":                      {1, 50, settles * firstTrip, settles * firstTrip},
+		"until several calls are there": {1, 10, several / 10.0, settles * firstTrip},
+		"half of it, at most":           {1, 5, 0.5, 0.5},
+		"more than that":                {1.5, 50, 1.5, 0.75},
+		"three seconds":                 {3, 50, 3, 1.5},
+		"a whole minute":                {60, 50, 60, 30},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDoor(0)
-			d.Obey(100, c.asked, 50, 0)
-			assert.InDelta(t, 100+max(c.first, settles*firstTrip), d.Until, 1e-9)
+			d.Obey(100, c.asked, c.rate, 0)
+			assert.InDelta(t, 100+c.first, d.Until, 1e-9)
 			d.Opened(d.Until)
 			d.Refused(200)
-			d.Obey(200, c.asked, 50, 0)
-			assert.InDelta(t, 200+max(c.second, settles*firstTrip), d.Until, 1e-9)
+			d.Obey(200, c.asked, c.rate, 0)
+			assert.InDelta(t, 200+c.second, d.Until, 1e-9)
 		})
 	}
 }
