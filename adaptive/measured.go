@@ -29,7 +29,7 @@ const (
 	defaultInitial = 4
 	defaultMax     = 200
 	longCall       = 20 // seconds: no longer answer has to hold back the rate of a Prior
-	firstBurst     = 32 // calls that a Prior of minutes lets go at once at the start
+	firstBurst     = 32 // calls in flight, up to which what a Prior of minutes allows goes at once at the start
 )
 
 // WithDefaults returns the controller with its defaults filled in.
@@ -77,7 +77,7 @@ func (m Measured) start(now time.Time, seed uint64, saved learn.Saved) *measured
 	s.machine = learn.New(learn.Config{
 		Initial: float64(m.Initial), Max: float64(m.Max), Blind: m.IgnoreHeaders,
 		CallRate: lowest(m.Prior, throttle.Requests), TokenRate: lowest(m.Prior, throttle.Tokens),
-		CallBurst: min(firstBurst, atOnce(m.Prior, throttle.Requests)), TokenBurst: atOnce(m.Prior, throttle.Tokens) / 2, // a call may use more than it reserves
+		CallBurst: atOnce(m.Prior, throttle.Requests), TokenBurst: atOnce(m.Prior, throttle.Tokens), Few: firstBurst,
 		Saved: saved, Share: m.share, Seed: seed, Off: m.without, Decide: s.decide,
 	})
 	return s

@@ -48,9 +48,9 @@ func TestAPriorOfMinutesBeginsWithABurst(t *testing.T) {
 		"in any order":              {[]throttle.Window{throttle.Sliding(20, hour), throttle.Sliding(60, minute)}, 0, 20},
 		"seconds":                   {[]throttle.Window{throttle.Sliding(10, time.Second), throttle.Sliding(300, minute)}, 0, 1},
 		"a bucket holds its burst":  {[]throttle.Window{throttle.Bucket(10, 7)}, 0, 7},
-		"half a minute's tokens":    {[]throttle.Window{throttle.Sliding(60, minute), tokens}, 250, 6},
+		"a minute's tokens":         {[]throttle.Window{throttle.Sliding(60, minute), tokens}, 250, 12},
 		"tokens that allow no call": {[]throttle.Window{throttle.Sliding(60, minute), tokens}, 5_000, 1},
-		"only tokens":               {[]throttle.Window{tokens}, 250, 6},
+		"only tokens":               {[]throttle.Window{tokens}, 250, 12},
 	} {
 		s, err := adaptive.Measured{Initial: 100, Prior: throttle.Limits{Windows: c.windows}}.Start(time.Unix(0, 0), 1)
 		require.NoError(t, err)

@@ -39,6 +39,7 @@ type Machine struct {
 	first    bool    // the first mark has just been made
 	trip     float64 // smoothed time of a call that was taken, seconds
 	unit     float64 // tokens of the call that was asked about last
+	few      int     // see Config.Few
 	slack    bool    // no call has waited since the last tick
 	spaced   bool    // the pace of calls was the last to hold back the next call
 	bound    Bound
@@ -53,8 +54,9 @@ type Config struct {
 	Blind        bool           // headers are ignored
 	CallRate     float64        // calls per second that are known of; 0: none
 	TokenRate    float64        // likewise tokens
-	CallBurst    float64        // calls that may go at once at first, where CallRate is known
+	CallBurst    float64        // calls that may go besides at first, where CallRate is known
 	TokenBurst   float64        // likewise tokens
+	Few          int            // calls in flight up to which these go
 	Share        float64        // of the limit, where others like this machine use the rest; 0 and 1: all of it
 	Seed         uint64         // of jitter
 	Off          Rules          // left out, to see what they are worth
@@ -66,7 +68,7 @@ type Config struct {
 func New(c Config) *Machine {
 	m := &Machine{
 		Flight: NewFlight(c.Initial, c.Max),
-		trip:   1, cut: math.Inf(-1), off: c.Off, decide: c.Decide,
+		trip:   1, cut: math.Inf(-1), few: c.Few, off: c.Off, decide: c.Decide,
 		luck: rand.New(rand.NewPCG(c.Seed, 0)), //nolint:gosec // jitter, not a secret
 	}
 	m.Door = newDoor(c.Off)
@@ -281,13 +283,14 @@ func (m *Machine) Wait(now, tokens float64, inFlight int) float64 {
 		m.bound = ByFlight
 		return d
 	}
-	return m.paceWait(now, tokens)
+	return m.paceWait(now, tokens, inFlight < m.few)
 }
 
 // paceWait is how long the headers and the pace hold a call back.
-func (m *Machine) paceWait(now, tokens float64) (wait float64) {
+func (m *Machine) paceWait(now, tokens float64, few bool) (wait float64) {
 	m.bound = Free
 	var q quotaWait
+	m.quota.Calls.soon, m.quota.Tokens.soon = few && m.Calls.Saves(1), few && m.Tokens.Saves(tokens)
 	if !m.trust.Ignored(now) {
 		q = m.quota.wait(now, tokens, &m.tally)
 	}
@@ -303,11 +306,11 @@ func (m *Machine) paceWait(now, tokens float64) (wait float64) {
 	} else {
 		m.Calls.Slow()
 	}
-	if d := m.Calls.Wait(1); d > 0 && !q.calls {
+	if d := m.Calls.Wait(1); d > 0 && !q.calls && !m.quota.Calls.soon {
 		m.binding(false, true)
 		m.bound, wait = ByCalls, max(wait, d)
 	}
-	if d := m.Tokens.Wait(tokens); tokens > 0 && d > 0 && !q.tokens {
+	if d := m.Tokens.Wait(tokens); tokens > 0 && d > 0 && !q.tokens && !m.quota.Tokens.soon {
 		m.Flight.Binding, m.Tokens.Binding = false, true
 		if wait == 0 {
 			m.Calls.Binding = false

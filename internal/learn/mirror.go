@@ -29,6 +29,7 @@ type Mirror struct {
 	turn     Turn
 	made     float64 // our own use since the call Seq that a turn has made up for
 	last     float64 // when the last call left
+	soon     bool    // what is left of a window is not spread over it
 	part     Part
 }
 
@@ -127,7 +128,7 @@ func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentifu
 	return max(0, min((need-left)/m.net(), fills)), false
 }
 
-// windowWait spreads what is left of a window over what is left of its time.
+// windowWait spreads what is left of a window over what is left of its time, unless that may go soon.
 func (m *Mirror) windowWait(now, n, own float64) (wait, left float64) {
 	if m.turn.Pass(now) { // nothing is known of the new window yet
 		m.at, m.left, m.made = now, m.limit, own
@@ -139,6 +140,9 @@ func (m *Mirror) windowWait(now, n, own float64) (wait, left float64) {
 	}
 	if m.part.On() {
 		left *= m.part.share
+	}
+	if m.soon {
+		return 0, left
 	}
 	return max(0, m.last+n*(m.turn.At-now)/left-now), left
 }

@@ -12,6 +12,7 @@ type Pacer struct {
 	active   float64 // time since then in which the pacer was what held back
 	cycle    float64
 	level    float64 // what may go at once
+	saved    float64 // what may go besides, with few calls in flight: a quota that is not used yet
 	expected bool    // the rate was known before the first mark
 	unused   bool    // nothing has been sent, so the first may go at once, whatever its size
 	at       float64 // as of when
@@ -81,8 +82,8 @@ func (p *Pacer) Expect(rate, cycle float64, unused bool) {
 	p.On, p.expected, p.marks, p.unused = true, true, 1, unused
 }
 
-// Save has so much go at once, which the provider's bucket is taken to hold.
-func (p *Pacer) Save(burst float64) { p.level, p.model = burst, burst }
+// Save has so much go besides while few calls are in flight, which the provider's bucket is taken to hold.
+func (p *Pacer) Save(burst float64) { p.saved, p.model = burst, burst }
 
 // Pace is what may be sent in a second; 0 while nothing has been measured.
 func (p *Pacer) Pace() float64 {
@@ -151,13 +152,17 @@ func (p *Pacer) Wait(n float64) float64 {
 	return (n - p.level) / p.Pace()
 }
 
+// Saves reports whether n may go because so much is saved.
+func (p *Pacer) Saves(n float64) bool { return p.saved >= n-rounding }
+
 // Take charges n. What goes although the pace would hold it back, by the headers, leaves no debt.
 func (p *Pacer) Take(n float64) {
-	if p.unused && n > 0 {
-		p.level, p.unused = max(p.level, n), false
+	p.model -= n
+	if n > 0 && (p.unused || p.level < n-rounding && p.Saves(n)) {
+		p.saved, p.unused = max(0, p.saved-n), false
+		return
 	}
 	p.level = max(p.level-n, min(p.level, -n))
-	p.model -= n
 }
 
 // Return gives back what Take charged.
@@ -195,7 +200,7 @@ func (p *Pacer) Cut(measured, cycle float64, few bool) {
 	}
 	p.marks++
 	p.begin(measured, cycle)
-	p.On, p.unused, p.level, p.rested = true, false, 0, false
+	p.On, p.unused, p.level, p.saved, p.rested = true, false, 0, 0, false
 	if first && !p.off.Has(GrowthRule) { // a burst has been measured with the rate: the next mark comes soon
 		p.fast = p.Rate * margin
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const pacerCycle = 100
@@ -297,30 +298,57 @@ func TestACutEndsWhatRoomBegan(t *testing.T) {
 	assert.InDelta(t, 20, p.Pace(), 1e-9)
 }
 
-// What a pacer lets go at once at first is no proof that the limit has risen, nor saved up again.
+// What goes at first besides the pace is no proof that the limit has risen, nor saved up again. It goes
+// with few calls in flight.
 func TestABurstAtFirst(t *testing.T) {
-	for _, burst := range []float64{0, 32} {
-		m := New(Config{Initial: 100, Max: 100, CallRate: 1, CallBurst: burst})
+	for about, c := range map[string]struct{ burst, inFlight, atOnce float64 }{
+		"none":            {0, 0, 1},
+		"32":              {32, 0, 32},
+		"few in flight":   {32, 9, 32},
+		"many are":        {32, 10, 1},
+		"the whole quota": {500, 9, 500},
+	} {
+		m := New(Config{Initial: 100, Max: 100, CallRate: 1, CallBurst: c.burst, Few: 10})
 		var at, sent float64
 		for ; at < 10; at += 0.01 {
-			for m.Wait(at, 0, 0) == 0 {
+			for m.Wait(at, 0, int(c.inFlight)) == 0 {
 				sent++
 				m.Sent(Call{Seq: int64(sent), At: at})
 			}
 			if at == 0 {
-				assert.InDelta(t, max(1, burst), sent, 0)
+				assert.InDelta(t, c.atOnce, sent, 0, about)
 			}
 		}
-		assert.InDelta(t, max(1, burst)+10, sent, 1)
-		assert.False(t, m.Calls.Rising())
+		assert.InDelta(t, c.atOnce+10, sent, 1, about)
+		assert.False(t, m.Calls.Rising(), about)
 	}
 }
 
 func TestABurstOfTokensAtFirst(t *testing.T) {
-	m := New(Config{Initial: 100, Max: 100, TokenRate: 10, TokenBurst: 600})
+	m := New(Config{Initial: 100, Max: 100, TokenRate: 10, TokenBurst: 600, Few: 10})
 	for i := range 6 {
 		assert.Zero(t, m.Wait(0, 100, i))
 		m.Sent(Call{Seq: int64(i + 1), Tokens: 100, Total: float64(100 * (i + 1))})
 	}
 	assert.Positive(t, m.Wait(0, 100, 6))
+}
+
+// The quota of a preset is not spread over its window while it is unused, and a rejection ends it.
+func TestAPresetsQuotaIsNotSpread(t *testing.T) {
+	m := New(Config{Initial: 100, Max: 100, CallRate: 500. / minute, CallBurst: 500, Few: 32})
+	call := Call{}
+	for i := range 40 {
+		at := 0.5 * float64(i)
+		require.Zero(t, m.Wait(at, 0, 1), "call %d", i)
+		call = Call{Seq: int64(i + 1), At: at, Others: 1}
+		m.Sent(call)
+		m.Answered(at+0.4, call, Answer{InFlight: 1, Calls: told(500, float64(499-i), minute-at)})
+	}
+	require.True(t, m.quota.Calls.turn.Windowed())
+	m.Refused(20, call, Refusal{Asked: 0.1})
+	for at := 21.0; m.Wait(at, 0, 1) == 0; at += 0.01 {
+		require.Less(t, call.Seq, int64(43))
+		call = Call{Seq: call.Seq + 1, At: at, Others: 1}
+		m.Sent(call)
+	}
 }

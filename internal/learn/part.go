@@ -18,6 +18,8 @@ const (
 func (m *Machine) sharing(share float64) {
 	m.Flight.part, m.claim.part = true, true
 	m.calm.share = share
+	m.Calls.Save(share * m.Calls.saved)
+	m.Tokens.Save(share * m.Tokens.saved)
 	m.quota.Calls.part.share, m.quota.Tokens.part.share = share, share
 }
 

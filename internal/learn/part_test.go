@@ -189,6 +189,14 @@ func TestTheMirrorKeepsToItsPart(t *testing.T) {
 	assert.InEpsilon(t, 4*whole, part, 1e-9)
 }
 
+func TestThePartOfAPresetsQuota(t *testing.T) {
+	m := New(Config{Initial: 4, Max: 50, CallRate: 1, CallBurst: 60, TokenRate: 10, TokenBurst: 600, Share: 0.25})
+	assert.True(t, m.Calls.Saves(15))
+	assert.False(t, m.Calls.Saves(15.1))
+	assert.True(t, m.Tokens.Saves(150))
+	assert.False(t, m.Tokens.Saves(150.1))
+}
+
 // A call that was not sent gives its turn back; one that was refused had it.
 func TestTurnsThatAreGivenBack(t *testing.T) {
 	for _, unsent := range []bool{true, false} {
