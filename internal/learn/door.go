@@ -88,12 +88,12 @@ func (d *Door) Sent(now float64) (probe bool) {
 // Hears is the time after which the refusal of a probe would have been received.
 func (d *Door) Hears() float64 { return heardBy * d.trip }
 
-// hears is the same for the probe that is out. One that only tests an earlier opening holds the others back for less.
+// hears is the same for the probe that is out. One that only tests a short wait holds the others back for less.
 func (d *Door) hears() float64 {
-	if d.probing {
-		return d.Hears()
+	if d.truth == 0 && !d.probing {
+		return settles * d.trip
 	}
-	return settles * d.trip
+	return d.Hears()
 }
 
 // Heard records how long a refusal took to be received.

@@ -157,6 +157,18 @@ func TestATestHoldsTheOthersBackForAsLongAsIsAskedAtMost(t *testing.T) {
 	}
 }
 
+// A long wait that is wrongly taken for too long costs more than the time to hear of it.
+func TestATestOfALongWaitIsHeardOut(t *testing.T) {
+	d := newDoor(0)
+	d.Obey(100, 10, 1, 0)
+	d.Opened(110)
+	d.Obey(200, 10, 1, 0)
+	assert.True(t, d.Sent(205))
+	wait, found := d.Probing(205.4)
+	assert.InDelta(t, 0.1, wait, 1e-9)
+	assert.Zero(t, found)
+}
+
 func TestDoorIsOpenForWhatLeftAfterTheRefused(t *testing.T) {
 	d := newDoor(0)
 	assert.True(t, d.Opens(0), "nothing was refused yet")
