@@ -22,6 +22,7 @@ type Pacer struct {
 	marks    int
 	burst    float64 // how much more than the rate the provider takes after a pause
 	rested   bool    // the demand has paused since the last mark
+	fills    bool    // the first pause of a rate that was expected: what comes in meanwhile goes at once
 	span     float64 // of the window in which the provider counts; 0: none is known
 
 	Binding bool
@@ -121,12 +122,16 @@ func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
 		p.model = max(top, before) // it may have begun above
 		p.rested = p.rested || idle && dt > interruption
 	}
+	pace := p.Pace()
+	deep := p.deep(unit) + pace*ownBurst
+	if p.fills {
+		deep = max(deep, leastBucket*unit)
+	}
+	if p.level < deep && (open || p.fills) { // what was given back may lie above
+		p.level = min(deep, p.level+dt*pace)
+	}
 	if !open {
 		return
-	}
-	pace := p.Pace()
-	if deep := p.deep(unit) + pace*ownBurst; p.level < deep { // what was given back may lie above
-		p.level = min(deep, p.level+dt*pace)
 	}
 	if !p.Binding || !grow {
 		return
@@ -163,6 +168,7 @@ func (p *Pacer) Take(n float64) {
 		return
 	}
 	p.level = max(p.level-n, min(p.level, -n))
+	p.fills = p.fills && p.level >= n
 }
 
 // Return gives back what Take charged.
@@ -198,6 +204,7 @@ func (p *Pacer) Cut(measured, cycle float64, few bool) {
 		}
 		p.burst -= p.burst / recent
 	}
+	p.fills = p.expected && p.marks == 1
 	p.marks++
 	p.begin(measured, cycle)
 	p.On, p.unused, p.level, p.saved, p.rested = true, false, 0, 0, false

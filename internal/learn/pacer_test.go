@@ -352,3 +352,38 @@ func TestAPresetsQuotaIsNotSpread(t *testing.T) {
 		m.Sent(call)
 	}
 }
+
+// A rate that was expected has filled the bucket during the first pause. Later on that is not made up for,
+// and a rate that was just measured may be far too high.
+func TestWhatComesInDuringTheFirstPauseGoesAtOnce(t *testing.T) {
+	for about, c := range map[string]struct {
+		rate  float64 // that is expected, per second
+		pause float64 // seconds
+		want  []int   // calls at once after the first pause and the second
+	}{
+		"as many as came in":       {10, 0.6, []int{6, 1}},
+		"what any bucket holds":    {10, 20, []int{leastBucket, 1}},
+		"a rate that is not known": {0, 0.6, []int{1, 1}},
+	} {
+		m := New(Config{Initial: 100, Max: 100, CallRate: c.rate, CallBurst: 20, Few: 32})
+		now, seq := 0.0, int64(0)
+		for m.Wait(now, 0, int(seq)) == 0 && seq < 20 {
+			seq++
+			m.Sent(Call{Seq: seq, At: now, Others: int(seq)})
+		}
+		for _, want := range c.want {
+			left := now
+			m.Refused(now+0.1, Call{Seq: seq, At: left, Others: 9}, Refusal{Names: CallLimit})
+			now = max(m.Door.Until, now+0.1+c.pause)
+			m.Wait(now-0.01, 0, 1)
+			m.Door.Until = now
+			first := seq
+			for m.Wait(now, 0, 1) == 0 {
+				seq++
+				m.Sent(Call{Seq: seq, At: now, Others: 9})
+			}
+			assert.EqualValues(t, want, seq-first, about)
+			now++
+		}
+	}
+}
