@@ -107,7 +107,7 @@ func (m *Mirror) net() float64 { return max(rare*m.refill, m.refill-m.others.Rat
 func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentiful bool) {
 	if m.turn.Windowed() {
 		wait, left := m.windowWait(now, n, own)
-		return wait, m.limit >= several && left*m.turn.span >= m.limit*(m.turn.At-now)
+		return wait, m.limit >= several && (left+1)*m.turn.span >= m.limit*(m.turn.At-now)
 	}
 	n = min(n, m.limit)
 	came := m.left + m.net()*(now-m.at)
@@ -130,7 +130,7 @@ func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentifu
 
 // windowWait spreads what is left of a window over what is left of its time, unless that may go soon.
 func (m *Mirror) windowWait(now, n, own float64) (wait, left float64) {
-	if m.turn.Pass(now) { // nothing is known of the new window yet
+	if m.turn.Pass(now - resetError) { // nothing is known of the new window yet
 		m.at, m.left, m.made = now, m.limit, own
 	}
 	n = min(n, m.limit)
@@ -144,7 +144,8 @@ func (m *Mirror) windowWait(now, n, own float64) (wait, left float64) {
 	if m.soon {
 		return 0, left
 	}
-	return max(0, m.last+n*(m.turn.At-now)/left-now), left
+	// so that the wait and what is then left of the window's time are alike for each call
+	return max(0, (n*m.turn.At+left*m.last)/(n+left)-now), left
 }
 
 // Others estimates what others take from the same bucket.

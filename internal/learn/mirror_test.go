@@ -188,32 +188,49 @@ func TestAWindowIsSpreadOverItsTime(t *testing.T) {
 		now, n, own  float64
 		sent, waited float64
 	}{
-		{"evenly", 4, 1, 0, 4, 5.6},
-		{"some time has gone", 6, 1, 0, 4, 3.4},
-		{"less is left", 4, 1, 5, 4, 11.2},
-		{"a larger one", 4, 2, 0, 4, 11.2},
+		{"evenly", 4, 1, 0, 4, 56. / 11},
+		{"some time has gone", 6, 1, 0, 4, 56./11 - 2},
+		{"less is left", 4, 1, 5, 4, 56. / 6},
+		{"a larger one", 4, 2, 0, 4, 56. / 6},
 		{"long since", 30, 1, 0, 4, 0},
 		{"nothing is left: until it turns", 4, 1, 10, 4, 56.05},
 		{"more than a window holds: when it turns", 4, 99, 1, 4, 56.05},
-		{"and then within it", 60, 99, 50, 4, 0},
-		{"the next one is full", 60, 1, 50, 60, 0.56},
+		{"its reset may be wrong", 60, 99, 50, 4, 0.05},
+		{"and then within it", 60.05, 99, 50, 4, 0},
+		{"the next one is full", 60.05, 1, 50, 60.05, 0.55},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := window()
 			m.Sent(c.sent)
 			wait, plentiful := m.Wait(c.now, c.n, c.own, 4)
 			assert.InDelta(t, c.waited, wait, 0.03)
-			assert.Equal(t, c.now == 60, plentiful, "a new window")
+			assert.Equal(t, c.now > 60, plentiful, "a new window")
 		})
 	}
 }
 
-// A window has room if as much of it is left as of its time.
+// The calls of a small window are as far apart as it is long divided by them, so that the next window can begin when it turns:
+// one that begins with its first call is late otherwise.
+func TestAWindowOfFewCallsIsUsedUpBeforeItTurns(t *testing.T) {
+	m := Mirror{Known: true, limit: 5, left: 4, turn: Turn{At: 5, span: 5, votes: enough}}
+	var own float64
+	for now := 0.0; now < 5; now += 0.01 { // asked in between, too
+		if wait, _ := m.Wait(now, 1, own, 1); wait == 0 {
+			own++
+			assert.InDelta(t, own, now, 0.011)
+			m.Sent(now)
+		}
+	}
+	assert.InDelta(t, 4, own, 0)
+}
+
+// A window has room if as much of it is left as of its time, less a call: the calls that are left are spread between
+// those before and after.
 func TestAWindowHasRoom(t *testing.T) {
 	for _, c := range []struct {
 		limit, left float64 // 30 of 60 seconds before it turns
 		want        bool
-	}{{100, 50, true}, {100, 49, false}, {3, 3, false}, {4, 4, true}} {
+	}{{100, 49, true}, {100, 48, false}, {3, 3, false}, {4, 4, true}} {
 		m := Mirror{Known: true, limit: c.limit, left: c.left, turn: Turn{At: 60, span: 60, votes: enough}}
 		_, plentiful := m.Wait(30, 1, 0, 1)
 		assert.Equal(t, c.want, plentiful, "%v of %v", c.left, c.limit)
