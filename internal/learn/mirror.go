@@ -38,6 +38,8 @@ const (
 	quick = 0.3 // seconds: what a bucket that fills so fast holds is gone before it can be used; families 14
 )
 
+const resetError = leastTrip // seconds by which a reset may be wrong
+
 // Sent notes a call.
 func (m *Mirror) Sent(now float64) { m.last = now }
 
@@ -88,7 +90,7 @@ func (m *Mirror) learnRefill(t *Told, taken float64) {
 			m.refill = t.Limit / minute
 		}
 		if t.Reset > 0 && missing >= 1 { // a limit that is not per minute may never let more be missing
-			m.refill = max(m.refill, missing/(t.Reset+leastTrip))
+			m.refill = max(m.refill, missing/(t.Reset+resetError))
 		}
 	case m.Known && m.refilled:
 		m.refill += smoothing * ((missing-0.5)/t.Reset - m.refill)
@@ -136,7 +138,7 @@ func (m *Mirror) windowWait(now, n, own float64) (wait, left float64) {
 	n = min(n, m.limit)
 	left = m.left - (own - m.made)
 	if left < n {
-		return m.turn.At - now + leastTrip, left
+		return m.turn.At - now + resetError, left
 	}
 	if m.part.On() {
 		left *= m.part.share

@@ -32,6 +32,7 @@ const (
 const (
 	draftMost  = trustMost     // seconds of a try, or to the next one, at most: meanwhile the limit may have changed
 	draftLasts = cycleShortest // seconds of a try, at least
+	draftEnd   = windowShare   // of a window: a try that is rejected at its end costs no more
 )
 
 // Wait is how long until a call may go which the headers hold back for so long. own is
@@ -42,19 +43,26 @@ func (o *Overdraft) Wait(now, wait float64, m *Mirror, own float64, last Call) (
 		o.begin(now, m, own, last.Seq)
 		runs, begins = true, true
 	}
-	if o.waits = !runs; o.waits {
-		return wait, false
+	if o.waits = !runs; !o.waits {
+		return min(wait, max(0, last.At+1/o.pace-now)), begins
 	}
-	return min(wait, max(0, last.At+1/o.pace-now)), begins
+	if end := m.turn.At - draftEnd*m.turn.span; m.turn.Windowed() && now < end && o.ready(end, m) {
+		return min(wait, end-now), false // else no call might ask at the end of a window that is used up early
+	}
+	return wait, false
 }
 
 func (o *Overdraft) due(now float64, m *Mirror) bool {
+	return o.ready(now, m) && (!m.turn.Windowed() || now >= m.turn.At-draftEnd*m.turn.span)
+}
+
+// ready reports whether a try may begin at the moment now, of a window at its end.
+func (o *Overdraft) ready(now float64, m *Mirror) bool {
 	least := draftFirst
 	if o.low {
 		least = handful
 	}
-	return o.held >= least && now >= o.next && m.others.Rate <= rare*m.refill &&
-		(!m.turn.Windowed() || m.turn.At-now <= windowShare*m.turn.span)
+	return o.held >= least && now >= o.next && m.others.Rate <= rare*m.refill
 }
 
 func (o *Overdraft) begin(now float64, m *Mirror, own float64, newest int64) {

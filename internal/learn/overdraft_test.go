@@ -96,6 +96,21 @@ func TestOnlyWhatLeftDuringATryCounts(t *testing.T) {
 	assert.True(t, o.Refused(101+cycleShortest, Call{Seq: 9, At: 110}, &Refusal{}), "it is heard late")
 }
 
+// A window that others have used up early is tried at its end, although until it turns no call could be sent.
+func TestATryWaitsForTheEndOfAWindow(t *testing.T) {
+	o, m := &Overdraft{held: draftFirst}, &Mirror{Known: true, limit: 10, turn: Turn{At: 160, span: 60, votes: enough}}
+	wait, begins := o.Wait(110, 50, m, 0, Call{Seq: 7, At: 109})
+	assert.InDelta(t, 160-draftEnd*60-110, wait, 1e-9)
+	assert.False(t, begins)
+	_, begins = o.Wait(110+wait, 50-wait, m, 0, Call{Seq: 7, At: 109})
+	assert.True(t, begins)
+
+	for name, o := range map[string]*Overdraft{"few were held back": {held: 1}, "it was rejected lately": {held: draftFirst, next: 200}} {
+		wait, _ = o.Wait(110, 50, m, 0, Call{Seq: 7, At: 109})
+		assert.InDelta(t, 50, wait, 0, name)
+	}
+}
+
 func TestProofStartsThePausesAnew(t *testing.T) {
 	o, m := draft()
 	for _, pause := range []float64{30, 60, 120} {

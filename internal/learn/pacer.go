@@ -49,6 +49,8 @@ const (
 	eagerCalls    = 12             // units per second: a faster rate can be measured sooner than in a whole cycle; on-off 30 s
 )
 
+const leastBucket = handful // calls that the provider's bucket is taken to hold, at least
+
 // Cycle is how long the pace takes from one probe to the next while marks do not
 // agree about the rate. See Calm for what follows.
 func Cycle(rate float64) float64 { return settled(rate) * eager(rate) }
@@ -118,7 +120,7 @@ func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
 	}
 	before := p.model
 	p.model += p.Rate * dt
-	if top := max(2*p.Rate, handful*unit) + p.burst; p.model > top {
+	if top := max(2*p.Rate, leastBucket*unit) + p.burst; p.model > top {
 		p.model = max(top, before) // it may have begun above
 		p.rested = p.rested || idle && dt > interruption
 	}

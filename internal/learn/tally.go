@@ -166,10 +166,10 @@ func (t *Tally) Measure(c Call, doubt Doubt, window float64) Rate {
 	return r
 }
 
-// least is the lowest rate at which a bucket of handful calls admits what was sent in any stretch of the span before c.
+// least is the lowest rate at which a bucket of leastBucket calls admits what was sent in any stretch of the span before c.
 func (t *Tally) least(c Call, span float64) (rate float64) {
 	for ; span >= shortest; span *= nextStretch {
-		rate = max(rate, (t.since(c, span).Calls-handful)/span)
+		rate = max(rate, (t.since(c, span).Calls-leastBucket)/span)
 	}
 	return rate
 }
