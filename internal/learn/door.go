@@ -123,13 +123,15 @@ func (d *Door) Obey(now, asked, rate, luck float64) {
 	d.whole = now + asked*t.mul() + later
 }
 
-// Echo waits for the time that a further refusal of the same epoch asked for, and reports whether that is the first one that
-// asks, which is to be obeyed instead.
+// Echo waits for the time that a further refusal of the same epoch asked for, unless it is a fraction rounded up. It reports
+// whether that is the first one that asks, which is to be obeyed instead.
 func (d *Door) Echo(now, asked float64) (first bool) {
 	if !d.asked {
 		return true
 	}
-	d.wait(now + d.truths[d.truth].Echo(asked))
+	if t := &d.truths[d.truth]; d.truth != short || t.mul() >= 1 {
+		d.wait(now + t.Echo(asked))
+	}
 	return false
 }
 

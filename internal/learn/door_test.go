@@ -269,6 +269,23 @@ func TestAWaitThatAnOverloadAsksForIsTested(t *testing.T) {
 	assert.GreaterOrEqual(t, refuse(200), 3.0)
 }
 
+// The calls that were out together found the same thing, each a little later: a fraction that is rounded up is no longer
+// because of them. A long wait is, if a later call needs more than the first.
+func TestAnEchoOfAFractionIsNotWaitedFor(t *testing.T) {
+	for _, c := range []struct {
+		asked, factor float64
+		want          bool
+	}{{1, 0.5, false}, {1, 1, true}, {1, 2, true}, {20, 0.5, true}} {
+		d := newDoor(0)
+		d.truths[short].factor, d.truths[long].factor = c.factor, c.factor
+		d.Refused(100)
+		d.Obey(100, c.asked, 0, 0)
+		until := d.Until
+		d.Echo(100.5, c.asked)
+		assert.Equal(t, c.want, d.Until > until, "%v", c)
+	}
+}
+
 // A cap sets no pace, but a wait under it may still be too long.
 func TestAWaitUnderACapIsTested(t *testing.T) {
 	r := runMachine(Config{Initial: 20, Max: 100})
