@@ -200,13 +200,13 @@ func (t *Turn) Observe(at, reset float64) {
 	t.At = at + reset
 	t.span = max(reset, t.span-t.span/recent)
 	dt := at - t.at
-	switch {
-	case t.at == 0:
+	switch shift := t.At - t.reset; {
+	case t.at == 0 || dt > t.span: // too long ago to compare with
 	case dt < shortest:
 		return
-	case reset > 0 && math.Abs(t.At-t.reset) <= sameLevel*dt:
+	case reset > 0 && math.Abs(shift) <= sameLevel*dt:
 		t.votes = min(mostVotes, t.votes+1)
-	default: // it moves along, or has turned
+	case reset == 0 || !alike(shift, t.span): // and not a turn
 		t.votes = max(-mostVotes, t.votes-1)
 	}
 	t.at, t.reset = at, t.At

@@ -138,6 +138,9 @@ func TestTurnTellsAWindowFromABucket(t *testing.T) {
 		{"a turn takes one vote", []float64{3, 2, 1, 60, 59, 58}, 1, true},
 		{"a bucket that is full", []float64{0, 0, 0, 0}, 1, false},
 		{"a bucket again", []float64{59, 58, 57, 56, 57, 58}, 1, false},
+		{"a window of a second", []float64{0.9, 0.3, 0.7, 0.1, 0.5, 0.9, 0.3, 0.7, 0.1}, 0.6, true},
+		{"of which an answer is seen now and then", []float64{0.9, 0.5, 0.1, 0.7, 0.3, 0.9}, 1.4, false},
+		{"a bucket of a second", []float64{0.9, 0.9, 0.9, 0.9, 0.9, 0.9}, 0.6, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var turn Turn
