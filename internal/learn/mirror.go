@@ -29,6 +29,8 @@ type Mirror struct {
 	turn     Turn
 	made     float64 // our own use since the call Seq that a turn has made up for
 	last     float64 // when the last call left
+	begun    float64 // the window in which it left
+	used     float64 // what has been sent in that
 	soon     bool    // what is left of a window is not spread over it
 	part     Part
 }
@@ -41,7 +43,13 @@ const (
 const resetError = leastTrip // seconds by which a reset may be wrong
 
 // Sent notes a call.
-func (m *Mirror) Sent(now float64) { m.last = now }
+func (m *Mirror) Sent(now, n float64) {
+	m.last = now
+	if begins := m.turn.begins(now); begins > m.begun+0.5*m.turn.span {
+		m.begun, m.used = begins, 0
+	}
+	m.used += n
+}
 
 // Observe applies what the answer to the call seq declared, which left at the moment at. own is what we have used since the
 // call m.Seq, this one included; taken is the share of this call, 0 if it was refused.
@@ -132,8 +140,11 @@ func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentifu
 
 // windowWait spreads what is left of a window over what is left of its time, unless that may go soon.
 func (m *Mirror) windowWait(now, n, own float64) (wait, left float64) {
-	if m.turn.Pass(now - resetError) { // nothing is known of the new window yet
+	if m.turn.Pass(now - resetError) { // the new window is known by what was sent in it
 		m.at, m.left, m.made = now, m.limit, own
+		if m.turn.begins(now) <= m.begun+0.5*m.turn.span {
+			m.made -= m.used
+		}
 	}
 	n = min(n, m.limit)
 	left = m.left - (own - m.made)
@@ -210,6 +221,12 @@ func (t *Turn) Observe(at, reset float64) {
 		t.votes = max(-mostVotes, t.votes-1)
 	}
 	t.at, t.reset = at, t.At
+}
+
+// begins is when the window of now began.
+func (t *Turn) begins(now float64) float64 {
+	span := max(t.span, shortestTurn)
+	return t.At + span*math.Floor((now-t.At)/span)
 }
 
 // Pass goes on to the window of now, and reports whether it is a new one.

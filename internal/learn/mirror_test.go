@@ -95,7 +95,7 @@ func TestALimitPerMinuteIsNotWhatTheBucketHolds(t *testing.T) {
 	_, plentiful := m.Wait(1, 1, 0, 1)
 	assert.True(t, plentiful)
 	m.Wait(100, 1, 0, 1)
-	m.Sent(100)
+	m.Sent(100, 0)
 	wait, _ := m.Wait(100, 1, 30, 1)
 	assert.InDelta(t, 2.3, wait, 0.1, "no more than 10 have come in, and 3 are needed")
 }
@@ -181,7 +181,7 @@ func window() *Mirror {
 	for s := range 4 {
 		m.Observe(int64(s+1), float64(s+1), 1, 1, told(100, float64(13-s), float64(59-s)))
 	}
-	m.Sent(4)
+	m.Sent(4, 0)
 	return &m
 }
 
@@ -204,7 +204,7 @@ func TestAWindowIsSpreadOverItsTime(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := window()
-			m.Sent(c.sent)
+			m.Sent(c.sent, 0)
 			wait, plentiful := m.Wait(c.now, c.n, c.own, 4)
 			assert.InDelta(t, c.waited, wait, 0.03)
 			assert.Equal(t, c.now > 60, plentiful, "a new window")
@@ -221,10 +221,27 @@ func TestAWindowOfFewCallsIsUsedUpBeforeItTurns(t *testing.T) {
 		if wait, _ := m.Wait(now, 1, own, 1); wait == 0 {
 			own++
 			assert.InDelta(t, own, now, 0.011)
-			m.Sent(now)
+			m.Sent(now, 1)
 		}
 	}
 	assert.InDelta(t, 4, own, 0)
+}
+
+// Answers about a window that is over come while calls of the next are out. These have used it, whatever was answered.
+func TestWhatWasSentInAWindowHasUsedIt(t *testing.T) {
+	m := Mirror{Known: true, limit: 4, turn: Turn{At: 10, span: 1, votes: enough}}
+	own := 0.0
+	for _, at := range []float64{10.1, 10.3, 10.5} {
+		m.Sent(at, 1)
+		own++
+	}
+	_, left := m.windowWait(10.6, 1, own)
+	assert.InDelta(t, 1, left, 1e-9)
+	m.Observe(1, 9.9, 1, 1, told(4, 0, 0.1)) // a second later, of the window before
+	_, left = m.windowWait(10.7, 1, own)
+	assert.InDelta(t, 1, left, 1e-9)
+	_, left = m.windowWait(11.1, 1, own)
+	assert.InDelta(t, 4, left, 1e-9, "the next one is unused")
 }
 
 // A window has room if as much of it is left as of its time, less a call: the calls that are left are spread between
@@ -254,7 +271,7 @@ func TestPlentyMeansNothingOfAFewCalls(t *testing.T) {
 func TestTheWaitForABucketHasABound(t *testing.T) {
 	m := bucket(0) // 100 at 2 a second
 	m.others.Rate = 5
-	m.Sent(10)
+	m.Sent(10, 0)
 	wait, _ := m.Wait(10, 1, 1e6, 2)
 	assert.InDelta(t, several*50, wait, 1)
 	wait, _ = m.Wait(10+several*50.5, 1, 1e6, 2)

@@ -20,8 +20,8 @@ const plenty = 0.75 // of a full bucket
 // Sent notes a call.
 func (q *Quota) Sent(c Call) {
 	q.last = c
-	q.Calls.Sent(c.At)
-	q.Tokens.Sent(c.At)
+	q.Calls.Sent(c.At, 1)
+	q.Tokens.Sent(c.At, 0) // what it reserves is not what it uses
 	q.Calls.part.Take(c.At, 1)
 	q.Tokens.part.Take(c.At, c.Tokens)
 	q.draft.Sent()
