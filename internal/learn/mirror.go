@@ -225,7 +225,7 @@ func (t *Turn) Observe(at, reset float64) {
 
 // begins is when the window of now began.
 func (t *Turn) begins(now float64) float64 {
-	span := max(t.span, shortestTurn)
+	span := max(t.span, tiny)
 	return t.At + span*math.Floor((now-t.At)/span)
 }
 

@@ -79,7 +79,7 @@ func TestTruthTriesEarlyNowAndThen(t *testing.T) {
 		"rarer each time it was true": {1, 1, []int{2, 6, 14, 30, 60, 90, 120}},
 		"worth four calls":            {0.4, 1, []int{2, 6, 14, 30, 60, 90, 120}},
 		"not worth it":                {0.39, 1, nil},
-		"hardly longer than least":    {1, 9.1, nil},
+		"no longer than least":        {1, 10, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			assert.Equal(t, c.want, truthTests(&Truth{}, 120, c.rate, c.least, false))
