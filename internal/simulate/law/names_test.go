@@ -23,7 +23,7 @@ func played(t *testing.T, name string, names provider.Names) report.Figures {
 		s.Provider.Names = names
 		for _, c := range law.All() {
 			if c.Name == law.Blind {
-				g, err := report.Play([]scenario.Scenario{s}, []client.Contender{c}, 2)
+				g, err := report.Play([]scenario.Scenario{s}, []client.Contender{c}, 8)
 				require.NoError(t, err)
 				return g.At(0, 0)
 			}
