@@ -7,7 +7,6 @@ type Answer struct {
 	Calls, Tokens Told    // what the headers say
 }
 
-// tripWeight is what one call weighs in the smoothed time of a call.
 const tripWeight = 0.1 // weight of the newest call in the smoothed time of a call
 
 // Answered says that a call was taken.

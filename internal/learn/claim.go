@@ -28,12 +28,20 @@ type Claim struct {
 }
 
 const (
-	sameLevel   = 0.05 // of a level, a rate or a time: another one no further from it is the same
+	sameLevel   = 0.05 // of a level or a rate: another one no further from it is the same
 	atShare     = 0.25 // of the calls taken, at the level of a cap or above, at most
 	sharedShare = 0.1  // of the calls taken, at its level or above: more, and it is shared
-	noisy       = 0.08 // of the calls, at most: beyond that rejections are not random; beyond, random
+	noisy       = 0.08 // of the calls: if more are rejected, it is not at random; beyond, random
 
 	soonTrips = 2 // round trips after a cut in which it should have helped
+)
+
+const (
+	newFor      = memory  // calls for which a claim is new
+	lonelyFor   = recent  // calls for which a refusal with no other call in flight is remembered
+	hoverAgain  = handful // cuts that did not help, less those that did, of a bound that hovers: it is no cap
+	aliensMost  = handful // refusals that are not about our rate: if more are remembered, they are about it
+	aliensEvery = handful // calls with which one of these is forgotten
 )
 
 // Sent notes a call.
@@ -41,7 +49,7 @@ func (c *Claim) Sent(x Call) {
 	c.sent++
 	c.crowd.Sent(x)
 	c.lonely = max(0, c.lonely-1)
-	c.alien = max(0, c.alien-1.0/handful)
+	c.alien = max(0, c.alien-1.0/aliensEvery)
 }
 
 // Taken notes that a call was taken that left with so many others in flight.
@@ -91,12 +99,12 @@ func (c *Claim) Holds(x Call, mark, trip, hovers float64) bool {
 	}
 	if hovers > 0 {
 		if c.part { // others crowd too, and the level of the claim was theirs as well
-			return c.again < handful
+			return c.again < hoverAgain
 		}
 		c.weighCrowd(x)
-		return c.again < handful && !c.scattered()
+		return c.again < hoverAgain && !c.scattered()
 	}
-	falls := c.sent < memory && backOff*float64(x.Others) < memoryFell*c.level
+	falls := c.sent < newFor && backOff*float64(x.Others) < memoryFell*c.level
 	return !c.isRate() && (c.epochs < enough || !falls && c.epochs <= rare*c.sent)
 }
 
@@ -107,7 +115,7 @@ func (c *Claim) wasLonely(x Call) bool {
 		return false
 	}
 	again := c.lonely > 0
-	c.lonely = recent
+	c.lonely = lonelyFor
 	if again {
 		c.lonely = 0
 	}
@@ -148,7 +156,7 @@ func (c *Claim) Noise(hits float64) (share float64, ok bool) {
 // Alien records a refusal that is not about our rate. It reports whether these keep coming, so that they are about it after
 // all.
 func (c *Claim) Alien() bool {
-	if c.alien++; c.alien <= handful {
+	if c.alien++; c.alien <= aliensMost {
 		return false
 	}
 	c.alien = 0

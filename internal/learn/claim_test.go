@@ -157,8 +157,8 @@ func TestNoCapRefusesACallThatIsAlone(t *testing.T) {
 		between int // calls from one refusal to the next
 		want    bool
 	}{
-		{"twice", 0, recent - 1, false},
-		{"long ago", 0, recent, true},
+		{"twice", 0, lonelyFor - 1, false},
+		{"long ago", 0, lonelyFor, true},
 		{"with another one", 1, 0, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -292,7 +292,7 @@ func TestTheFirstOfManyIsNotAlone(t *testing.T) {
 
 func TestACapThatHasHeldReopensAtOnce(t *testing.T) {
 	r := claimedAndShut()
-	r.claim.sent = memory
+	r.claim.sent = newFor
 	assert.Zero(t, r.Wait(r.Door.Until, 100, 0))
 	assert.Equal(t, 5, r.InFlight())
 }

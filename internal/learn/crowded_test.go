@@ -29,7 +29,7 @@ func TestHowManyCallsGoAtOnceWhereTokensArePacedAsWell(t *testing.T) {
 	}
 	headers := told(600, 100, 1)
 	assert.Equal(t, 1, answered(Told{}).atOnce(), "what the provider's bucket holds is unknown")
-	assert.Equal(t, several, answered(headers).atOnce(), "the headers say what is left")
+	assert.Equal(t, turnsDeep, answered(headers).atOnce(), "the headers say what is left")
 
 	calls := runMachine(Config{CallRate: 10})
 	calls.Answered(1, calls.send(0.1), Answer{Used: 100, Calls: headers})

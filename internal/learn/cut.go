@@ -32,7 +32,7 @@ func (m *Machine) cutFlight(now float64, c Call, named bool) {
 func (m *Machine) remember(now, before, after float64, named bool) {
 	switch shared := m.Flight.mode == hovering && after > hoverKept*m.levels.high; {
 	case shared:
-		m.levels = Memory{first: interruption}
+		m.levels = Memory{first: levelFirst}
 		if !named && !m.Flight.part {
 			m.higher.Explores(now, 2*after)
 		}
@@ -74,7 +74,7 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	case m.off.Has(GateRule):
 	case !r.hinted():
 		m.Door.Pause(now, m.Calls.Rate)
-	case 2*wait*m.Calls.Pace() < 1 && !m.Door.short():
+	case 2*wait*m.Calls.Pace() < 1 && !m.Door.short(): // less than half of an interval
 		m.Calls.Again(1)
 		m.Tokens.Again(c.Tokens)
 	}

@@ -31,7 +31,14 @@ const (
 	firstProbe   = 0.25   // seconds until the first probe without a Retry-After; each later wait is twice as long
 	rarestProbe  = minute // seconds between two probes, at most
 	probeShare   = 0.02   // of the learned rate may be used for probes
-	longestPause = 5      // seconds after a refusal that does not say for how long, or says nothing about our share
+	longestPause = 5      // seconds of a pause after a refusal that does not ask for one, at most
+)
+
+// The wait at an overload that does not ask for one.
+const (
+	overloadFirst = leastTrip  // seconds; twice as long each time
+	overloadAll   = shortest   // seconds, if all calls are rejected; of a share of them, that share: it is no shorter
+	overloadMost  = againFirst // seconds, at most
 )
 
 // What a Retry-After is about, as far as its truth goes.
@@ -152,14 +159,14 @@ func (d *Door) Still(now, asked float64, hinted bool, reset, rate, luck float64)
 		}
 	}
 	n := float64(d.refused)
-	most := max(1, min(rarestProbe, 1/(probeShare*max(rate, tiny))))
+	most := max(1, min(rarestProbe, 1/(probeShare*max(rate, leastRate))))
 	switch {
 	case reset > 0 && d.refused > 1: // a window that has not turned yet
 		d.wait(now + min(rarestProbe, reset*math.Pow(2, (n-2)*luck)))
 	case !hinted:
 		d.wait(now + min(most, firstProbe*math.Pow(2, n-1))*(1+jitter*luck))
 	case d.refused > 2: // the Retry-After keeps being too short, or rejections count and others probe as well
-		d.wait(now + asked + luck*min(most, 0.5*math.Pow(2, n-2)))
+		d.wait(now + asked + luck*min(most, firstProbe*math.Pow(2, n-1)))
 	}
 	d.probing = d.refused > 1
 }
@@ -183,7 +190,7 @@ func (d *Door) Overloaded(now, left, asked, rate, share, luck float64, again boo
 	}
 	switch t := &d.truths[full]; {
 	case asked == 0:
-		asked = min(againFirst, max(0.5*share, leastTrip*math.Pow(2, float64(max(0, d.full-1)))))
+		asked = min(overloadMost, max(overloadAll*share, overloadFirst*math.Pow(2, float64(max(0, d.full-1)))))
 	case rate == 0 || d.off.Has(TruthRule):
 	case left < t.shutAt:
 		asked = t.Echo(asked)
@@ -201,7 +208,7 @@ func (d *Door) Overloaded(now, left, asked, rate, share, luck float64, again boo
 
 // Pause waits after a refusal without a wait: about one call, and until the refusals of calls in flight have been received.
 func (d *Door) Pause(now, rate float64) {
-	d.wait(now + max(settles*d.trip, min(longestPause, 1/max(rate, tiny))))
+	d.wait(now + max(settles*d.trip, min(longestPause, 1/max(rate, leastRate))))
 }
 
 // Opened notes that a call which left at the moment left was not refused.

@@ -59,12 +59,12 @@ func (f *Flight) Tick(now float64, open bool) {
 func (f *Flight) Bound(needed float64) int {
 	b := f.bound
 	if f.mode == steady {
-		hold, grow := climb*f.cycle, 0.5*f.cycle
+		hold, grow := holdsFor*f.cycle, 0.5*f.cycle
 		if f.active < hold {
 			b = f.bound + (f.level-f.bound)*f.active/hold
 		} else {
 			z := (f.active - hold) / grow
-			b = f.level + max(z, rare*f.level*z*z*z)
+			b = f.level + max(z, probeGain*f.level*z*z*z)
 		}
 		if !f.Claimed {
 			b = max(b, needed)
@@ -111,7 +111,7 @@ func (f *Flight) above() float64 {
 }
 
 // clearlyAbove is three cuts above where a bound hovers.
-func clearlyAbove(n float64) float64 { return n + enough*max(1, hoverCut*n) }
+func clearlyAbove(n float64) float64 { return n + cutsAbove*max(1, hoverCut*n) }
 
 // gain is the number of calls that an answer adds to the bound. A bound that hovers grows by the same amount each round trip,
 // whatever its size, so that clients that share a limit converge to equal parts.
@@ -159,11 +159,17 @@ func (f *Flight) Hover(n float64) {
 }
 
 const (
-	leastTrip  = 0.05   // seconds: a round trip is taken to be no shorter, and the moment of a reset no more exact; also the first wait at an overload, twice as long each time
+	leastTrip  = 0.05   // seconds: a round trip is taken to be no shorter
 	hoverGain  = 0.0021 // calls in a round trip, for each call in flight
 	hoverLeast = 7      // calls in flight for which a bound that hovers grows, at least
-	hoverKept  = 0.3    // of the level before: what others that share the cap have not taken alone
+	hoverKept  = 0.3    // of the level before: a fall below it is not due to others that share the cap
 	hoverCut   = 0.12   // of the bound, for each rejection; twelve: a cap that four share
+)
+
+const (
+	holdsFor  = climb  // of a cycle in flight, in which the bound returns to its level
+	probeGain = rare   // of the level, by which the bound grows in half a cycle after that
+	cutsAbove = enough // cuts above where a bound hovers: clearly above
 )
 
 // Follow has the bound follow the pace.
@@ -248,12 +254,12 @@ func (f *Flight) Wait(n int, needed float64) float64 {
 		return math.Inf(1)
 	case steady:
 	}
-	want, hold, grow := float64(n+1), climb*f.cycle, 0.5*f.cycle
+	want, hold, grow := float64(n+1), holdsFor*f.cycle, 0.5*f.cycle
 	var at float64
 	if want <= f.level && f.level > f.bound {
 		at = hold * (want - f.bound) / (f.level - f.bound)
 	} else {
-		z := min(want-f.level, math.Cbrt((want-f.level)/(rare*f.level)))
+		z := min(want-f.level, math.Cbrt((want-f.level)/(probeGain*f.level)))
 		at = hold + grow*max(0, z)
 	}
 	return max(tiny, at-f.active)
@@ -268,7 +274,7 @@ func (f *Flight) Next() float64 {
 	if f.mode != steady {
 		return math.Inf(1)
 	}
-	return max(0, climb*f.cycle-f.active)
+	return max(0, holdsFor*f.cycle-f.active)
 }
 
 // Hovers is where the bound hovers, 0 if it does not.

@@ -73,7 +73,7 @@ func New(c Config) *Machine {
 	}
 	m.Door = newDoor(c.Off)
 	m.calm = Calm{stretch: 1}
-	m.rates.first, m.levels.first, m.higher.first = againFirst, interruption, interruption
+	m.rates.first, m.levels.first, m.higher.first = againFirst, levelFirst, levelFirst
 	m.quota.Blind, m.quota.off = c.Blind, c.Off
 	m.Calls.off, m.Tokens.off = c.Off, c.Off
 	m.claim.off = c.Off
@@ -265,7 +265,7 @@ func (m *Machine) Wait(now, tokens float64, inFlight int) float64 {
 	} else if found > 0 {
 		m.opened(found)
 	}
-	if m.reopens && m.Flight.Claimed && m.claim.sent < memory {
+	if m.reopens && m.Flight.Claimed && m.claim.sent < newFor {
 		m.Flight.Reopen(inFlight)
 	}
 	m.reopens = false

@@ -439,7 +439,7 @@ func TestUnsentUndoes(t *testing.T) {
 	assert.Equal(t, tokens, r.Tokens)
 	assert.InDelta(t, sent, r.tally.calls, 0)
 	assert.Zero(t, r.Wait(10, 100, 0), "nor do the headers count them")
-	for range several {
+	for range turnsDeep {
 		r.send(10)
 	}
 	assert.Positive(t, r.Wait(10, 100, 0))
@@ -489,7 +489,7 @@ func TestNonsenseInSavedIsBounded(t *testing.T) {
 		assert.LessOrEqual(t, m.InFlight(), 100)
 		assert.GreaterOrEqual(t, m.InFlight(), 1)
 		wait := m.Wait(1, 1, 0)
-		assert.False(t, math.IsNaN(wait) || wait < 0 || wait > 1.1/tiny, "%v: %v", v, wait)
+		assert.False(t, math.IsNaN(wait) || wait < 0 || wait > 1.1/leastRate, "%v: %v", v, wait)
 	}
 }
 

@@ -19,16 +19,21 @@ type Memory struct {
 
 // Source of these: the families of providers in internal/simulate.
 const (
-	memoryFell = 0.7 // of what held: below it, a rate or a level has fallen, which no poor measurement shows
+	memoryFell = 0.7 // of what held: below it, a rate or a level has fallen
 	trialTaken = 20  // calls of a trial that are taken: what held before holds again
+)
+
+const (
+	stillHolds = backOff      // of what held: it holds with no less than that
+	levelFirst = interruption // seconds from the fall of a bound on the calls in flight to the first trial
 )
 
 // Marked notes what was measured. Marks that agree are what holds.
 func (m *Memory) Marked(now, value float64, agreed bool) {
 	switch {
-	case agreed && (value >= backOff*m.high || now >= m.until):
+	case agreed && (value >= stillHolds*m.high || now >= m.until):
 		m.high, m.next, m.pause = value, 0, 0
-	case value >= backOff*m.high:
+	case value >= stillHolds*m.high:
 		m.next = 0
 	case (m.next == 0 || now >= m.until) && value < memoryFell*m.high:
 		m.fell(now)

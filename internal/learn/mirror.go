@@ -40,7 +40,12 @@ const (
 	quick = 0.3 // seconds: what a bucket that fills so fast holds is gone before it can be used; families 14
 )
 
-const resetError = leastTrip // seconds by which a reset may be wrong
+const (
+	resetError   = leastTrip // seconds by which a reset may be wrong
+	oursLeast    = rare      // of what comes in, that is ours whatever others take
+	missingLeast = enough    // calls' worth that are missing from a bucket: the rate can be measured
+	fillsBy      = several   // times what an empty bucket takes to fill: others take from it, too
+)
 
 // Sent notes a call.
 func (m *Mirror) Sent(now, n float64) {
@@ -93,7 +98,7 @@ func (m *Mirror) learnRefill(t *Told, taken float64) {
 		if t.Reset > 0 && missing > 0 {
 			m.refill = min(m.refill, missing/t.Reset)
 		}
-	case t.Reset <= 0 || missing < enough*max(1, taken):
+	case t.Reset <= 0 || missing < missingLeast*max(1, taken):
 		if m.refill == 0 {
 			m.refill = t.Limit / minute
 		}
@@ -107,8 +112,8 @@ func (m *Mirror) learnRefill(t *Told, taken float64) {
 	}
 }
 
-// net is what comes in for us: no others take all but what is rare.
-func (m *Mirror) net() float64 { return max(rare*m.refill, m.refill-m.others.Rate) }
+// net is what comes in for us.
+func (m *Mirror) net() float64 { return max(oursLeast*m.refill, m.refill-m.others.Rate) }
 
 // Wait is how long until n may go, and whether there is plenty left: most of what a bucket
 // holds, or as much of a window as of its time, if that holds enough to mean something. own is what
@@ -128,7 +133,7 @@ func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentifu
 	}
 	need := n + max(0, min(spare*n, 0.5*(m.full-n)))
 	need = min(need, m.full)                        // what can never be there is not waited for
-	fills := m.last + several*m.full/m.refill - now // whatever was sent before the last call
+	fills := m.last + fillsBy*m.full/m.refill - now // whatever was sent before the last call
 	if m.part.On() {
 		return max(m.part.Wait(now, n, m.full), min((need-left)/m.net(), fills)), false
 	}
@@ -161,6 +166,8 @@ func (m *Mirror) windowWait(now, n, own float64) (wait, left float64) {
 	return max(0, (n*m.turn.At+left*m.last)/(n+left)-now), left
 }
 
+const othersOver = lately // seconds over which the use by others is measured, at least
+
 // Others estimates what others take from the same bucket.
 type Others struct {
 	Rate float64 // units per second
@@ -177,7 +184,7 @@ func (o *Others) Observe(at, left, own, refill float64, spilt bool) {
 	o.own += own
 	o.spilt = o.spilt || spilt
 	span := at - o.at
-	if span < lately {
+	if span < othersOver {
 		return
 	}
 	rate := max(0, o.left+refill*span-left-o.own-1) / span
@@ -200,7 +207,10 @@ type Turn struct {
 }
 
 const (
-	mostVotes = 2 * enough // of these, at most
+	mostVotes  = 2 * enough // votes, at most
+	turnStands = sameLevel  // of the time between two answers: a reset that moves by no more stands still
+	turnFades  = recent     // answers over which a span that was too long fades
+	leastTurn  = tiny       // seconds: no window is shorter
 )
 
 // Windowed reports whether it is a window.
@@ -209,13 +219,13 @@ func (t *Turn) Windowed() bool { return t.votes >= enough }
 // Observe takes in that at a moment the reset was so many seconds away.
 func (t *Turn) Observe(at, reset float64) {
 	t.At = at + reset
-	t.span = max(reset, t.span-t.span/recent)
+	t.span = max(reset, t.span-t.span/turnFades)
 	dt := at - t.at
 	switch shift := t.At - t.reset; {
 	case t.at == 0 || dt > t.span: // too long ago to compare with
 	case dt < shortest:
 		return
-	case reset > 0 && math.Abs(shift) <= sameLevel*dt:
+	case reset > 0 && math.Abs(shift) <= turnStands*dt:
 		t.votes = min(mostVotes, t.votes+1)
 	case reset == 0 || !alike(shift, t.span): // and not a turn
 		t.votes = max(-mostVotes, t.votes-1)
@@ -225,7 +235,7 @@ func (t *Turn) Observe(at, reset float64) {
 
 // begins is when the window of now began.
 func (t *Turn) begins(now float64) float64 {
-	span := max(t.span, tiny)
+	span := max(t.span, leastTurn)
 	return t.At + span*math.Floor((now-t.At)/span)
 }
 
@@ -234,7 +244,7 @@ func (t *Turn) Pass(now float64) bool {
 	if now < t.At {
 		return false
 	}
-	span := max(t.span, tiny)
+	span := max(t.span, leastTurn)
 	t.At += span * (1 + math.Floor((now-t.At)/span))
 	return true
 }

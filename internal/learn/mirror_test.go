@@ -273,8 +273,8 @@ func TestTheWaitForABucketHasABound(t *testing.T) {
 	m.others.Rate = 5
 	m.Sent(10, 0)
 	wait, _ := m.Wait(10, 1, 1e6, 2)
-	assert.InDelta(t, several*50, wait, 1)
-	wait, _ = m.Wait(10+several*50.5, 1, 1e6, 2)
+	assert.InDelta(t, fillsBy*50, wait, 1)
+	wait, _ = m.Wait(10+fillsBy*50.5, 1, 1e6, 2)
 	assert.Zero(t, wait)
 }
 
@@ -303,7 +303,7 @@ func TestOthersTakeFromTheSameBucket(t *testing.T) {
 	assert.InDelta(t, 2, wait, 0.01, "half of the refill is ours")
 	m.others.Rate = 5
 	wait, _ = m.Wait(1, 1, 0, 2)
-	assert.InDelta(t, 1/rare, wait, 0.01, "and a twentieth at least")
+	assert.InDelta(t, 1/oursLeast, wait, 0.01, "and a twentieth at least")
 }
 
 func TestWhatAFullBucketLosesCountsUntilItIsTold(t *testing.T) {

@@ -32,7 +32,12 @@ const (
 const (
 	explained = 0.985 // of the rate believed: the provider's bucket was empty
 	trend     = 0.33  // unexplained refusals whose mean is below this part of the calls from the first to the last become rarer; headrace demo
-	leakLeast = 0.01  // refusals forgotten with each call, besides; beyond: 2 and 5 % random rejections
+	leakLeast = 0.01  // refusals forgotten with each call, besides twice the share; beyond: 2 and 5 % random rejections
+)
+
+const (
+	paceFell = backOff // of the pace before the first unexplained cut: below it, a limit would no longer refuse
+	needMost = recent  // unexplained refusals that prove a share, at most
 )
 
 // Know says that so large a share of calls is refused for nothing.
@@ -76,7 +81,7 @@ func (n *Noise) Refused(measured, believed, pace float64) Opinion {
 	}
 	n.last = n.sent
 	need := max(n.need, convinced)
-	if n.unexplained >= need && !n.rarer() && n.refused-1 <= noisy*n.sent && pace < backOff*n.before {
+	if n.unexplained >= need && !n.rarer() && n.refused-1 <= noisy*n.sent && pace < paceFell*n.before {
 		n.Share, n.leak = min(noisy, n.refused/n.sent), 0
 		n.unexplained = 0
 		return Restore
@@ -109,7 +114,7 @@ func (n *Noise) expected(share, weight float64) Opinion {
 	n.leak, n.unexplained = 0, 0
 	if n.exceeded++; n.exceeded >= convinced {
 		n.Share, n.exceeded = 0, 0
-		n.need = min(recent, max(n.need, convinced)*2)
+		n.need = min(needMost, max(n.need, convinced)*2)
 	}
 	return Believe
 }

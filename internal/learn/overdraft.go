@@ -25,13 +25,15 @@ type Overdraft struct {
 const (
 	draftFirst = 50  // calls held back before a try
 	draftShare = 0.1 // of what the bucket or window holds: so many more are proof, too
-	draftPace  = 2   // times what comes in, or what it takes to get the proof before the window turns: the pace of a try
+	draftPace  = 2   // times what comes in, or what gets the proof just before the window turns: the pace of a try
 	draftCost  = 50  // times the wait that a rejection asked for, to the next try
 )
 
 const (
+	draftAgain = handful       // calls held back before a try, if the last one found the headers too low
 	draftMost  = trustMost     // seconds of a try, or to the next one, at most: meanwhile the limit may have changed
 	draftLasts = cycleShortest // seconds of a try, at least
+	draftTimes = draftPace     // times as long as the proof takes to come in: a try of a bucket
 	draftEnd   = windowShare   // of a window: a try that is rejected at its end costs no more
 )
 
@@ -60,7 +62,7 @@ func (o *Overdraft) due(now float64, m *Mirror) bool {
 func (o *Overdraft) ready(now float64, m *Mirror) bool {
 	least := draftFirst
 	if o.low {
-		least = handful
+		least = draftAgain
 	}
 	return o.held >= least && now >= o.next && m.others.Rate <= rare*m.refill
 }
@@ -70,13 +72,13 @@ func (o *Overdraft) begin(now float64, m *Mirror, own float64, newest int64) {
 	if m.turn.Windowed() {
 		o.proof = max(0, m.left-(own-m.made)) + max(several, draftShare*m.limit)
 		o.ends, o.refill = m.turn.At, 0
-		o.pace = draftPace * o.proof / max(m.turn.At-now, leastTrip)
+		o.pace = draftPace * o.proof / max(m.turn.At-now, resetError)
 		return
 	}
 	left := m.left + m.refill*(now-m.at) - own
 	o.proof = max(0, left) + max(several, draftShare*m.full)
 	o.refill, o.pace = m.refill, draftPace*m.refill
-	o.ends = now + min(draftMost, max(draftLasts, draftPace*o.proof/m.refill))
+	o.ends = now + min(draftMost, max(draftLasts, draftTimes*o.proof/m.refill))
 }
 
 // Sent notes that a call has left.

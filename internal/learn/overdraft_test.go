@@ -176,7 +176,7 @@ func TestWhenATryIsDue(t *testing.T) {
 	}{
 		{"after fifty calls", bucket, draftFirst, false, true},
 		{"not before", bucket, draftFirst - 1, false, false},
-		{"after ten, if the headers were too low the last time", bucket, handful, true, true},
+		{"after ten, if the headers were too low the last time", bucket, draftAgain, true, true},
 		{"not if others take from what the headers tell of", shared, 1000, false, false},
 		{"not in the middle of a window", window, 1000, false, false},
 		{"at the end of a window", ending, 1000, false, true},

@@ -35,7 +35,7 @@ type Pacer struct {
 const (
 	margin    = 0.97       // of the measured rate: the pace just after a mark
 	flat      = 0.15       // of a cycle, in which the pace is at most the rate; twelve
-	climb     = 0.4        // of a cycle, in which the pace then grows by climbBy; of a cycle in flight, in which the bound returns to its level
+	climb     = 0.4        // of a cycle, in which the pace then grows by climbBy
 	climbBy   = 1 - margin // of the rate: as far above it as the pace begins below it
 	fastGrow  = 0.2        // per second: exponential growth after a proof
 	firstGrow = 0.25       // per second: the same until the second mark; cold start
@@ -49,7 +49,20 @@ const (
 	eagerCalls    = 12             // units per second: a faster rate can be measured sooner than in a whole cycle; on-off 30 s
 )
 
-const leastBucket = handful // calls that the provider's bucket is taken to hold, at least
+const (
+	leastRate   = tiny       // units per second: no rate is lower
+	leastBucket = handful    // calls that the provider's bucket is taken to hold, at least
+	eagerMost   = several    // times as soon, at most, a fast rate is measured
+	turnsDeep   = several    // calls, and calls' tokens, that may go at once where both are paced
+	windowMost  = standBy    // times the rate: the pace, at most, where calls are counted in windows
+	grownFar    = standBy    // times the rate: a faster pace is far from it
+	riseProof   = rare       // of what comes in during a cycle: so much more than the model allows proves that the limit has risen
+	riseSpans   = enough     // windows of the provider: a cycle counts as that long at least
+	miscount    = enough     // units by which the model may be wrong
+	fewLeast    = memoryFell // of the pace: what a measurement on a handful of calls leaves at least
+	burstFades  = recent     // marks over which a learned burst fades
+	earlyMarks  = enough     // marks: the rate of so few is likely to be too low
+)
 
 // Cycle is how long the pace takes from one probe to the next while marks do not
 // agree about the rate. See Calm for what follows.
@@ -57,23 +70,23 @@ func Cycle(rate float64) float64 { return settled(rate) * eager(rate) }
 
 // settled is the cycle in which a probe costs little.
 func settled(rate float64) float64 {
-	rate = max(rate, tiny)
+	rate = max(rate, leastRate)
 	if rate >= 1 {
 		return max(cycleShortest, cycleOne*math.Pow(rate, -cyclePower))
 	}
 	return min(cycleLongest, cycleOne*math.Pow(rate, -slowPower))
 }
 
-// eager is the share of it in which a rate can be measured: after that many calls, and several times as soon at most.
+// eager is the share of it in which a rate can be measured.
 func eager(rate float64) float64 {
-	return min(1, max(1.0/several, eagerCalls/max(rate, tiny)))
+	return min(1, max(1.0/eagerMost, eagerCalls/max(rate, leastRate)))
 }
 
 // deep is what may go at once. A large call waits for tokens, and small ones for calls: without
 // more, what the other pace could not use meanwhile is lost.
 func (p *Pacer) deep(unit float64) float64 {
 	if p.Turns && !p.Spaced {
-		return several * unit
+		return turnsDeep * unit
 	}
 	return unit
 }
@@ -103,13 +116,13 @@ func (p *Pacer) Pace() float64 {
 	z := (p.active - level) / (climb * p.cycle)
 	grown := climbBy * z * z * z
 	if p.span > 0 { // room in a window is no proof of a risen limit
-		return p.Rate * min(1+grown, standBy)
+		return p.Rate * min(1+grown, windowMost)
 	}
 	return p.Rate * (1 + grown)
 }
 
 // Grown reports whether the pace is far from what was measured.
-func (p *Pacer) Grown() bool { return p.On && (p.fast > 0 || p.Pace() > standBy*p.Rate) }
+func (p *Pacer) Grown() bool { return p.On && (p.fast > 0 || p.Pace() > grownFar*p.Rate) }
 
 // Tick advances the pacer to now. open is whether the gate is open; idle that no call waits; unit what one call costs.
 func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
@@ -144,7 +157,7 @@ func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
 		p.fast = min(mostRate, p.fast*math.Exp(firstGrow*dt))
 	case p.fast > 0:
 		p.fast = min(mostRate, p.fast*math.Exp(fastGrow*dt))
-	case !p.off.Has(GrowthRule) && p.model < -(enough*unit+rare*p.Rate*max(p.cycle, enough*p.span)):
+	case !p.off.Has(GrowthRule) && p.model < -(miscount*unit+riseProof*p.Rate*max(p.cycle, riseSpans*p.span)):
 		p.fast = pace
 	}
 }
@@ -197,14 +210,14 @@ func (p *Pacer) Cut(measured, cycle float64, few bool) {
 		measured = min(measured, old)
 		switch {
 		case few:
-			measured = max(measured, memoryFell*old)
+			measured = max(measured, fewLeast*old)
 		case p.Turns: // what calls have reserved says little about what was left
 			measured = max(measured, backOff*old)
 		}
-		if p.rested && p.model < -enough {
+		if p.rested && p.model < -miscount {
 			p.burst -= p.model
 		}
-		p.burst -= p.burst / recent
+		p.burst -= p.burst / burstFades
 	}
 	p.fills = p.expected && p.marks == 1
 	p.marks++
@@ -217,7 +230,7 @@ func (p *Pacer) Cut(measured, cycle float64, few bool) {
 
 // Early reports whether so few marks were measured that the bucket is likely to have run over between them. A rate that was
 // expected needs no such allowance, which is too much for a large bucket.
-func (p *Pacer) Early() bool { return !p.expected && p.marks <= enough }
+func (p *Pacer) Early() bool { return !p.expected && p.marks <= earlyMarks }
 
 // Correct replaces the rate of the first mark.
 func (p *Pacer) Correct(rate, cycle float64) {
@@ -235,7 +248,7 @@ func (p *Pacer) Set(rate, cycle float64) {
 }
 
 func (p *Pacer) begin(rate, cycle float64) {
-	p.Rate, p.cycle = max(rate, tiny), cycle
+	p.Rate, p.cycle = max(rate, leastRate), cycle
 	p.active, p.fast, p.model, p.spurs = 0, 0, 0, false
 }
 

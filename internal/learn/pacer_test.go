@@ -89,7 +89,7 @@ func TestPacerCut(t *testing.T) {
 	}{
 		{"what was measured", 4, false, false, 4},
 		{"never up", 50, false, false, 9.7},
-		{"never to nothing", 0, false, false, tiny},
+		{"never to nothing", 0, false, false, leastRate},
 		{"on a few calls, no more than by a third", 1, true, false, 0.7 * 9.7},
 		{"on a few calls, little", 9, true, false, 9},
 		{"after a pause nothing is known to have fallen", 4, false, true, 9.7},

@@ -11,6 +11,8 @@ const (
 	evenLongest = 90            // seconds of such a cycle, at most
 )
 
+const debtMost = several // times what a part of a bucket holds: what goes beyond the part is not made up for by more
+
 // sharing has the machine use only a part of the limit, and press for it as each
 // of the others that use the rest does. A rate or a cap that is learned is a part
 // already, for the others press too: there the parts become even, because a
@@ -85,6 +87,6 @@ func (p *Part) Return(n float64) { p.level += n }
 func (p *Part) Wait(now, n, full float64) float64 {
 	p.tick(now)
 	most := max(n, p.share*full)
-	p.level = max(n-several*most, min(p.level, most))
+	p.level = max(n-debtMost*most, min(p.level, most))
 	return max(0, n-p.level) / (p.share * p.rate)
 }

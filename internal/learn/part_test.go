@@ -109,7 +109,7 @@ func TestAShareOfACapStandsWhereOthersCrowd(t *testing.T) {
 	c.Begin(Call{Others: 20}, 0)
 	c.crowds = convinced
 	assert.True(t, c.Holds(Call{At: 100, Others: 5}, 50, 1, 5), "others crowd, and the cap was measured when there were fewer of them")
-	c.again = handful
+	c.again = hoverAgain
 	assert.False(t, c.Holds(Call{At: 100.1, Others: 5}, 100, 1, 5), "the cuts do not help")
 
 	c.Refused(5, false)
@@ -272,7 +272,7 @@ func TestTheWaitForAPartHasABound(t *testing.T) {
 	for now := range 1800 {
 		p.Take(float64(now), 10)
 	}
-	assert.InDelta(t, several*1.0, p.Wait(1800, 1, 10), 1e-9, "a part of a full bucket comes in a second")
+	assert.InDelta(t, debtMost*1.0, p.Wait(1800, 1, 10), 1e-9, "a part of a full bucket comes in a second")
 }
 
 // The headers alone decide what a part is: there is neither a pace beside them nor a reason to speed it up.

@@ -13,9 +13,7 @@ type Quota struct {
 	off      Rules
 }
 
-// plenty is the share of a full bucket above which there is room: a pace that
-// lets so much build up is too low.
-const plenty = 0.75 // of a full bucket
+const plenty = 0.75 // of a full bucket: a pace that leaves so much is too low
 
 // Sent notes a call.
 func (q *Quota) Sent(c Call) {

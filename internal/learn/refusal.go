@@ -128,7 +128,7 @@ func (m *Machine) account(now float64, c Call, r *Refusal) {
 
 // SlowFor is for how long a provider wants no growth that calls a ramp too
 // steep, in seconds. Source: OpenAI's guide to rate limits, 2026-07.
-const SlowFor = remembered // seconds without growth after a ramp that was too steep; OpenAI's guide to rate limits, 2026-07
+const SlowFor = remembered
 
 // Closed records that the provider has closed the key for longer than any law waits. That measures no rate. A trial that ran
 // into it is not repeated soon.
@@ -165,8 +165,7 @@ func (m *Machine) overloaded(now float64, c Call, r *Refusal) {
 	m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(m.InFlight()), Why: WhyOverload})
 }
 
-// signalled is what a hit further in cuts the calls in flight by.
-const signalled = overloadLeast // of the calls in flight, after a hit further in
+const signalled = overloadLeast // of the calls in flight: what a hit further in leaves
 
 // Signal says that a call which left at the moment left was refused further in.
 // It cuts the calls in flight, once an epoch.
@@ -199,12 +198,14 @@ func (m *Machine) still(now float64, c Call, r *Refusal) {
 	m.note(Decision{At: now, Kind: Gate, Wait: m.Door.Until - now, Why: WhyStillShut})
 }
 
+const noneTaken = handful // calls that were refused while none was taken: it is no cap that refuses
+
 // noCap reports whether no cap can be what refuses the call c although nothing is admitted: one of ours takes what is
 // below it. Others may fill one that they share, but not each time that a call is alone.
 func (m *Machine) noCap(c Call) bool {
 	if m.Flight.mode == hovering {
 		return m.Flight.Claimed && m.Door.refused >= convinced && m.claim.wasLonely(c)
 	}
-	drained, full := float64(c.Others) < 0.5*m.held(), m.Flight.Claimed && m.tally.refused >= handful
+	drained, full := float64(c.Others) < 0.5*m.held(), m.Flight.Claimed && m.tally.refused >= noneTaken
 	return drained || full
 }

@@ -3,6 +3,8 @@ package learn
 // refusalsKept is how many refusals are remembered.
 const refusalsKept = 64 // calls
 
+const outOfOrder = recent // refusals that may arrive before that of an earlier call
+
 // Refusals remembers the calls that were refused recently, because they have used none of the provider's quota.
 type Refusals struct {
 	next int
@@ -30,7 +32,7 @@ func (r *Refusals) Between(a, b int64) (calls, tokens float64) {
 		case e.seq == 0:
 			return calls, tokens
 		case e.seq <= a:
-			if older++; older > recent {
+			if older++; older > outOfOrder {
 				return calls, tokens
 			}
 		case e.seq <= b:

@@ -32,7 +32,7 @@ func TestRefusalsBetweenTwoCalls(t *testing.T) {
 }
 
 func TestRefusalsAreFoundBehindAFewOlderOnes(t *testing.T) {
-	for older, want := range map[int]float64{0: 1, recent: 1, recent + 1: 0} {
+	for older, want := range map[int]float64{0: 1, outOfOrder: 1, outOfOrder + 1: 0} {
 		var r Refusals
 		r.Add(100, 1)
 		for range older {

@@ -66,7 +66,7 @@ func TestARefusalWithMetersIsNoneWithoutALabel(t *testing.T) {
 	r := runMachine(Config{})
 	r.labels = 1
 	none := Refusal{Calls: Told{Known: true, Limit: 10}}
-	for range 2 * handful {
+	for range 2 * aliensMost {
 		assert.True(t, r.foreign(Call{}, &none))
 	}
 }

@@ -47,11 +47,12 @@ func (m *Machine) Save() Saved {
 
 // Bounds of what is restored, which may be nonsense.
 const (
-	mostRate   = 1e15 // units per second, also of a rate that grows, and the units of a call; by definition: far above any real one, and all that is computed of it is finite
+	mostRate   = 1e15 // units per second; by definition: far above any real rate, and all that is computed from it is finite
 	mostWindow = day  // seconds of a window that are restored, at most
 )
 
 const (
+	mostPerCall = mostRate    // tokens of a call that are restored, at most
 	mostTrip    = remembered  // seconds of a call that are restored, at most
 	mostRefusal = rarestProbe // seconds until a 429 is received that are restored, at most
 )
@@ -63,7 +64,7 @@ func (m *Machine) restore(s *Saved) {
 		m.Calls.Expect(calls, Cycle(calls), false)
 	}
 	if tokens > 0 {
-		m.Tokens.Expect(tokens, Cycle(max(calls, tiny)), false)
+		m.Tokens.Expect(tokens, Cycle(max(calls, leastRate)), false)
 	}
 	if s.Trip > 0 {
 		m.trip = min(s.Trip, mostTrip)
@@ -71,7 +72,7 @@ func (m *Machine) restore(s *Saved) {
 	if s.Refusal > 0 {
 		m.Door.trip = min(s.Refusal, mostRefusal)
 	}
-	m.tally.perCall = min(max(0, s.PerCall), mostRate)
+	m.tally.perCall = min(max(0, s.PerCall), mostPerCall)
 	m.noise.Share = min(max(0, s.Noise), noisy)
 	m.spans.Window = min(max(0, s.Window), mostWindow)
 	m.Calls.SetSpan(m.spans.Window)

@@ -10,9 +10,11 @@ type silence struct {
 	hears float64 // seconds by which their rejections would have arrived; 0: calls have not been held back yet
 }
 
+const firstHears = 2 * shortest // seconds by which a rejection would have arrived, at least: before the first one it is a guess
+
 // silent is the silence of inFlight calls.
 func (m *Machine) silent(now float64, inFlight int) silence {
-	hears := max(2*shortest, m.Door.Hears()) // before the first rejection, how long it takes is a guess
+	hears := max(firstHears, m.Door.Hears())
 	return silence{calls: m.claim.crowd.Left(now-hears, inFlight), hears: hears}
 }
 

@@ -16,9 +16,9 @@ type Spans struct {
 }
 
 const (
-	windowShare = 0.2             // of a window: its end, in which the provider is shut if that was used up, and a try that is rejected costs no more
+	windowShare = 0.2             // of a window: its end, in which the provider is shut if the window was used up
 	spanLongest = 2 * rarestProbe // seconds: a longer span is an outage, unless it comes again; without a closure a new one begins
-	spanAlike   = 1.25            // times another, at most: it is as long, or has let as much through; a window that falls short by more is not used up
+	spanAlike   = 1.25            // times another, at most: it is as long, or has let as much through
 )
 
 // Sent notes that a call left.

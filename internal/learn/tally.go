@@ -44,11 +44,17 @@ type Rate struct {
 }
 
 const (
-	handful       = 10   // calls, below which the one that was refused matters and there is no window: the bucket may have held them; observations that settle a doubtful case
+	handful       = 10   // calls: of fewer, the one that was refused matters, and a bucket may have held them all
 	lately        = 5    // seconds that show what is admitted now: the bucket may have run over earlier
 	cautious      = 0.95 // of what was admitted lately, taken for the rate
 	nextStretch   = 0.8  // of a stretch of time: the next shorter one that is looked at; first minute
 	perCallWeight = 0.05 // weight of the newest call in the smoothed tokens of a call
+)
+
+const (
+	exactFrom   = recent     // calls since the mark: from here on, whether one got through is known exactly
+	latelyCalls = recent     // calls: what was admitted lately is evidence by itself
+	tokensLeast = memoryFell // of the tokens that the measured calls usually take: a measurement is no lower
 )
 
 // Sent notes a call, and those between the last one and it.
@@ -100,7 +106,7 @@ func (t *Tally) Mark(c Call) {
 // received by the moment heard. Of a few calls it is an estimate, which may miss one: the exact answer for those, too, had
 // 22 % of the attempts rejected in a silent minute.
 func (t *Tally) GotThrough(c Call, heard float64) bool {
-	if passed, known := t.fates.Passed(t.mark.Seq, c.Seq, heard); known && c.Seq-t.mark.Seq > recent {
+	if passed, known := t.fates.Passed(t.mark.Seq, c.Seq, heard); known && c.Seq-t.mark.Seq > exactFrom {
 		return passed
 	}
 	young := t.history.Since(heard, Point{At: t.last.At, Calls: t.calls}).Calls
@@ -141,13 +147,13 @@ func (t *Tally) Measure(c Call, doubt Doubt, window float64) Rate {
 	switch {
 	case window > 0: // it was full when it refused, whatever the pace had been before
 		if got := t.since(c, window).Calls / window; got > r.Calls {
-			r.Tokens *= got / max(r.Calls, tiny)
+			r.Tokens *= got / max(r.Calls, leastRate)
 			r.Calls, r.Few = got, false
 		}
 	default:
 		lately := min(lately, span)
 		got := t.since(c, lately)
-		if !doubt.First && !doubt.Grown && got.Calls < recent {
+		if !doubt.First && !doubt.Grown && got.Calls < latelyCalls {
 			break
 		}
 		if gross > 0 {
@@ -158,11 +164,11 @@ func (t *Tally) Measure(c Call, doubt Doubt, window float64) Rate {
 	}
 	if doubt.Early && !doubt.First && window == 0 {
 		if least := t.least(c, span); least > r.Calls {
-			r.Tokens *= least / max(r.Calls, tiny)
+			r.Tokens *= least / max(r.Calls, leastRate)
 			r.Calls = least
 		}
 	}
-	r.Tokens = max(r.Tokens, memoryFell*r.Calls*t.perCall)
+	r.Tokens = max(r.Tokens, tokensLeast*r.Calls*t.perCall)
 	return r
 }
 

@@ -12,7 +12,7 @@ type Trust struct {
 
 const (
 	trustBroken = 0.2            // of the recent calls, refused although they should fit: the headers are untrue
-	trustOpen   = 2              // refusals in a row that count: an outage does not make up that share
+	trustOpen   = 2              // refusals in a row that count: an outage has more
 	trustMost   = 2 * remembered // seconds for which untrue headers are ignored, at most
 )
 

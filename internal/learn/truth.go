@@ -19,6 +19,12 @@ const (
 	mostMore    = 2    // times the factor so far, at once: an outage, too, is longer than it asks for
 )
 
+const (
+	closesAfter = margin // of the wait: a factor above 1, which is an average, makes up so much of it
+	rarestTest  = recent // closures from one test to the next, at most
+	testAgain   = enough // closures to the next test after a wait that was too short
+)
+
 func (t *Truth) mul() float64 {
 	if t.factor == 0 {
 		return 1
@@ -32,10 +38,10 @@ func (t *Truth) Shut(now, asked, rate, least float64) float64 {
 	t.shutAt, t.asked, t.again = now, asked, 0
 	wait := asked * t.mul()
 	if t.mul() > 1 {
-		wait /= margin
+		wait /= closesAfter
 	}
-	seldom := 2
-	if asked == 1 { // the shortest wait that a header can ask for: it may be any fraction, rounded up
+	seldom, rounded := 2, asked == 1 // the shortest wait that a header can ask for: it may be any fraction, rounded up
+	if rounded {
 		seldom = 1
 	}
 	t.every = max(t.every, seldom)
@@ -44,7 +50,7 @@ func (t *Truth) Shut(now, asked, rate, least float64) float64 {
 	if t.Testing {
 		t.obeyed = 0
 		wait /= 2
-		if asked == 1 { // it is as long as it takes until several calls have come in
+		if rounded { // it is as long as it takes until several calls have come in
 			wait = min(wait, several/rate)
 		}
 	}
@@ -67,10 +73,10 @@ func (t *Truth) Again(asked float64) float64 {
 	switch {
 	case t.Testing:
 		t.Testing = false
-		t.every = min(recent, 2*t.every)
+		t.every = min(rarestTest, 2*t.every)
 		return asked * t.mul()
 	case t.mul() < 1:
-		t.factor, t.obeyed, t.every = min(1, 2*t.mul()), 0, min(recent, 2*t.every)
+		t.factor, t.obeyed, t.every = min(1, 2*t.mul()), 0, min(rarestTest, 2*t.every)
 	default:
 		t.again++
 	}
@@ -86,6 +92,6 @@ func (t *Truth) Opened(sent float64) {
 	case t.again > 0 && t.asked > 0:
 		took := max(1, min(longestLie, mostMore*t.mul(), (sent-t.shutAt)/t.asked))
 		t.factor = t.mul() + 0.5*(took-t.mul())
-		t.again, t.obeyed, t.every = 0, 0, enough
+		t.again, t.obeyed, t.every = 0, 0, testAgain
 	}
 }

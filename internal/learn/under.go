@@ -14,7 +14,6 @@ type Under struct {
 
 type paces struct{ calls, tokens float64 } // per second
 
-// underHeld is for how many seconds no call was rejected, so that a cap has held.
 const underHeld = cycleShortest // seconds without a refusal in which a cap has held
 
 // Held notes that at a moment a cap has rejected a call at a level, and the rate since the mark.
@@ -37,7 +36,7 @@ func (u *Under) Held(now, level float64, r Rate) {
 // which is forgotten if it holds instead, or when the cap has been tried for long enough.
 func (m *Machine) replacesCap(now float64) {
 	switch u := &m.under; {
-	case m.rate.Span >= underHeld && m.Calls.Rate >= backOff*u.rate:
+	case m.rate.Span >= underHeld && m.Calls.Rate >= stillHolds*u.rate:
 		*u = Under{}
 	case m.Calls.Rate >= memoryFell*u.rate:
 	case u.until == 0:

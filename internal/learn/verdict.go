@@ -98,8 +98,7 @@ func (m *Machine) foreign(c Call, r *Refusal) bool {
 	return !m.off.Has(StrayRule) && (m.labels > 0 || r.left(c.Tokens))
 }
 
-// standBy is how far above the rate the pace goes where something else bounds the calls.
-const standBy = 1.2 // times the rate, while a cap holds, and at most where calls are counted in windows; a pace beyond it is far from the rate: the bucket may have run over
+const standBy = 1.2 // times the pace or the rate before: the pace while a cap holds
 
 // claimed begins a claim: the calls in flight are bounded, and the rate is kept in reserve.
 func (m *Machine) claimed(now float64, c Call) {
