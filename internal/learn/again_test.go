@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A slow limit would lose most of a turn with each rejection.
+// Otherwise each rejection would cost a slow limit most of a turn.
 func TestARejectedCallKeepsItsTurn(t *testing.T) {
 	for name, c := range map[string]struct {
 		config Config
@@ -37,7 +37,7 @@ func TestARejectedCallKeepsItsTurn(t *testing.T) {
 	}
 }
 
-// Two processes share a slow bucket of one call. Each collision was measured as a lower rate.
+// Two processes share a slow bucket of one call. No collision may be measured as a lower rate.
 func TestProcessesThatCollideAtASlowLimitKeepTheirPace(t *testing.T) {
 	const rate, trip = 0.5, 0.1 // calls per second, seconds
 	runs := []*machineRun{runMachine(Config{CallRate: rate / 2}), runMachine(Config{CallRate: rate / 2, Seed: 1})}

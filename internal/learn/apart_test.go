@@ -48,7 +48,7 @@ func TestACallAboveACapWaitsAfterTheOneBefore(t *testing.T) {
 	assert.Zero(t, r.Wait(5.04, 100, 9), "where it replaces an answer")
 }
 
-// silentRate plays calls that take trip seconds against a bucket, whose refusals say nothing, and returns how many a second are
+// silentRate plays calls of trip seconds against a bucket whose refusals say nothing, and returns how many calls a second are
 // taken in the second half.
 func (r *machineRun) silentRate(rate, burst, trip, seconds float64) float64 {
 	const step, refusal = 0.01, 0.2

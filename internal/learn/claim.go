@@ -29,8 +29,8 @@ type Claim struct {
 
 const (
 	sameLevel   = 0.05 // of a level or a rate: another one no further from it is the same
-	atShare     = 0.25 // of the calls taken, at the level of a cap or above, at most
-	sharedShare = 0.1  // of the calls taken, at its level or above: more, and it is shared
+	atShare     = 0.25 // of the calls taken: no more are at the level of a cap or above
+	sharedShare = 0.1  // of the calls taken: if more are at the level of a cap or above, it is shared
 	noisy       = 0.08 // of the calls: if more are rejected, it is not at random; beyond, random
 
 	soonTrips = 2 // round trips after a cut in which it should have helped
@@ -131,8 +131,8 @@ func (c *Claim) weighCrowd(x Call) {
 	}
 }
 
-// scatters weighs a refusal that no cap explains, because calls crowd or far more were in flight than at others, or one that a cap
-// explains.
+// scatters weighs a refusal. does is whether no cap explains it, because calls crowded or far more were in flight than at other
+// refusals.
 func (c *Claim) scatters(does bool) {
 	switch {
 	case c.off.Has(CapRule):

@@ -54,7 +54,7 @@ func (c *Crowd) room(seq, back int64) float64 {
 	return c.times[seq&(crowdCalls-1)] - c.times[(seq-back)&(crowdCalls-1)]
 }
 
-// Left is how many of the newest calls had left by a moment, as far as they are kept.
+// Left is how many of the newest calls had left by a moment. Those that are not kept do not count.
 func (c *Crowd) Left(by float64, newest int) float64 {
 	if c.oldest == 0 {
 		return 0

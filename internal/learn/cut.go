@@ -63,7 +63,7 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	m.Calls.SetCycle(m.cycle())
 	m.rates.Marked(now, m.Calls.Rate, m.calm.Agreed())
 	m.replacesCap(now)
-	if m.Tokens.On && m.tally.fates.WasSpaced(c.Seq) { // their pace had room: it is no sign that they ran out
+	if m.Tokens.On && m.tally.fates.WasSpaced(c.Seq) { // the pace of tokens had room: it is no sign that they ran out
 		measured.Tokens = max(measured.Tokens, m.Tokens.Rate)
 	}
 	if m.ofTokens(r) && c.Tokens > 0 && measured.Tokens > 0 { // a call that took none says nothing of their rate
@@ -85,7 +85,7 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 
 // reconsider corrects the first mark before the call c leaves. Calls that left together arrive in any order: the first refusal
 // received may be that of the first call, while later calls have got through. By now all of their refusals have been received.
-// How fast a handful of calls got through says nothing, but how long they have to last does.
+// How fast a handful of calls got through says nothing; they are measured over the pause that follows.
 func (m *Machine) reconsider(c Call) {
 	m.first = false
 	got, span := m.tally.calls-float64(c.Seq-1-m.cutBy), max(shortest, m.cut-m.tally.start)

@@ -15,7 +15,7 @@ type Door struct {
 	probing bool    // one call goes, and all wait for what becomes of it
 	probed  float64 // when it left; 0: not yet
 	asked   bool    // a refusal of this epoch has asked for a time
-	whole   float64 // when that is over, whether an earlier opening is tested or not
+	whole   float64 // when the wait is over if no earlier opening is found
 	truths  [waits]Truth
 	truth   int // which of them judged the last Retry-After
 	off     Rules
@@ -23,14 +23,14 @@ type Door struct {
 
 const (
 	firstTrip    = 0.2    // seconds until a 429 is received, before one was
-	heardBy      = 2.5    // refusal round trips until a probe would have been refused
-	settles      = 1.5    // refusal round trips in which those that are under way are received
-	latest       = 0.1    // seconds that jitter adds to a Retry-After at most; it never takes any away
-	jitter       = 0.25   // of a wait that no answer asks for, added at most
-	askedJitter  = 0.1    // of a wait that an answer asks for or an overload needs, added at most
+	heardBy      = 2.5    // refusal round trips in which the refusal of a probe would have arrived
+	settles      = 1.5    // refusal round trips in which the refusals that are on their way arrive
+	latest       = 0.1    // seconds that jitter adds to a Retry-After, at most; it never shortens one
+	jitter       = 0.25   // of a wait that no response asks for: what is added at most
+	askedJitter  = 0.1    // of a wait that a response asks for, or after an overload: what is added at most
 	firstProbe   = 0.25   // seconds until the first probe without a Retry-After; each later wait is twice as long
 	rarestProbe  = minute // seconds between two probes, at most
-	probeShare   = 0.02   // of the learned rate may be used for probes
+	probeShare   = 0.02   // of the learned rate: what probes may use
 	longestPause = 5      // seconds of a pause after a refusal that does not ask for one, at most
 )
 
@@ -57,8 +57,8 @@ func (d *Door) Stuck() bool { return d.refused >= 2 || d.full >= 2 }
 // Shut reports whether nothing has got through since the last refusal but one.
 func (d *Door) Shut() bool { return d.refused > 0 }
 
-// honest reports whether a wait that is asked for is about as long as the provider is closed. Of a short one that is
-// not known: it may be a fraction rounded up.
+// honest reports whether a wait that is asked for is taken to be about as long as the provider is closed: a short one always,
+// because it may be a fraction rounded up, and a longer one unless such waits are known to be twice as long as necessary.
 func (d *Door) honest(asked float64) bool { return asked <= 1 || d.truths[long].mul() > 0.5 }
 
 // short reports whether the wait that was asked for last is known to be too short.
@@ -97,7 +97,7 @@ func (d *Door) Hears() float64 { return heardBy * d.trip }
 
 // hears is the same for the probe that is out. One that only tests a short wait holds the others back for less.
 func (d *Door) hears() float64 {
-	if d.truth == 0 && !d.probing {
+	if d.truth == short && !d.probing {
 		return settles * d.trip
 	}
 	return d.Hears()
@@ -112,7 +112,7 @@ func (d *Door) Refused(left float64) { d.left, d.probed, d.asked = left, 0, fals
 // wait moves the gate back, never forward.
 func (d *Door) wait(until float64) { d.Until = max(d.Until, until) }
 
-// Obey waits for what a refusal asked that did get in the way of a rate.
+// Obey waits as long as a refusal asks, corrected by what was true before.
 func (d *Door) Obey(now, asked, rate, luck float64) {
 	d.asked = true
 	later := luck * min(askedJitter*asked, latest)
@@ -130,8 +130,8 @@ func (d *Door) Obey(now, asked, rate, luck float64) {
 	d.whole = now + asked*t.mul() + later
 }
 
-// Echo waits for the time that a further refusal of the same epoch asked for, unless it is a fraction rounded up. It reports
-// whether that is the first one that asks, which is to be obeyed instead.
+// Echo waits as long as a further refusal of the same epoch asks, unless that may be a fraction rounded up. The first one of an
+// epoch that asks is only reported: it has to be obeyed instead.
 func (d *Door) Echo(now, asked float64) (first bool) {
 	if !d.asked {
 		return true
@@ -181,8 +181,9 @@ func (d *Door) Foreign(now, luck float64) {
 // Alien reports whether such refusals have shut the door.
 func (d *Door) Alien() bool { return d.foreign > 1 }
 
-// Overloaded waits because the service as a whole is full: as long as it asks a call that left at the moment left, corrected by
-// what was true before, else twice as long each time. rate is what could be sent meanwhile; 0: the wait is needed.
+// Overloaded waits because the service as a whole is full. It asks a call that left at the moment left for a wait, or for none,
+// asked being 0: then each wait is twice as long as the one before. rate is what could be sent meanwhile; if it is not 0, the wait
+// is corrected by what was true before. again is whether this refusal begins an epoch.
 func (d *Door) Overloaded(now, left, asked, rate, share, luck float64, again bool) {
 	open := d.full == 0
 	if again {

@@ -3,7 +3,7 @@ package learn
 import "math"
 
 // Flight bounds the calls in flight. It starts slowly and doubles each round
-// trip, or about each second, until the first refusal; then it either follows the pace, by
+// trip, or about each second if that is sooner, until the first refusal; then it either follows the pace, by
 // Little's law, or holds a cap on concurrency that refusals have shown.
 type Flight struct {
 	Max     float64
@@ -160,8 +160,8 @@ func (f *Flight) Hover(n float64) {
 
 const (
 	leastTrip  = 0.05   // seconds: a round trip is taken to be no shorter
-	hoverGain  = 0.0021 // calls in a round trip, for each call in flight
-	hoverLeast = 7      // calls in flight for which a bound that hovers grows, at least
+	hoverGain  = 0.0021 // calls by which a bound that hovers grows in a round trip, for each call in flight
+	hoverLeast = 7      // calls in flight: a lower bound that hovers grows as one of so many
 	hoverKept  = 0.3    // of the level before: a fall below it is not due to others that share the cap
 	hoverCut   = 0.12   // of the bound, for each rejection; twelve: a cap that four share
 )

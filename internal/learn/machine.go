@@ -54,9 +54,9 @@ type Config struct {
 	Blind        bool           // headers are ignored
 	CallRate     float64        // calls per second that are known of; 0: none
 	TokenRate    float64        // likewise tokens
-	CallBurst    float64        // calls that may go besides at first, where CallRate is known
+	CallBurst    float64        // calls that may be sent besides at first, if CallRate is known
 	TokenBurst   float64        // likewise tokens
-	Few          int            // calls in flight up to which these go
+	Few          int            // calls in flight up to which these may be sent
 	Share        float64        // of the limit, where others like this machine use the rest; 0 and 1: all of it
 	Seed         uint64         // of jitter
 	Off          Rules          // left out, to see what they are worth

@@ -29,8 +29,8 @@ type Mirror struct {
 	turn     Turn
 	made     float64 // our own use since the call Seq that a turn has made up for
 	last     float64 // when the last call left
-	begun    float64 // the window in which it left
-	used     float64 // what has been sent in that
+	begun    float64 // when the window began in which it left
+	used     float64 // what has been sent in that window
 	soon     bool    // what is left of a window is not spread over it
 	part     Part
 }
@@ -94,7 +94,7 @@ func (m *Mirror) learnRefill(t *Told, taken float64) {
 	missing := t.Limit - t.Remaining
 	switch {
 	case !m.holds:
-		m.refill = max(0.5*t.Limit, t.Limit-0.5) / minute // it is a whole number
+		m.refill = max(0.5*t.Limit, t.Limit-0.5) / minute // Limit is rounded to a whole number
 		if t.Reset > 0 && missing > 0 {
 			m.refill = min(m.refill, missing/t.Reset)
 		}
@@ -143,7 +143,7 @@ func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentifu
 	return max(0, min((need-left)/m.net(), fills)), false
 }
 
-// windowWait spreads what is left of a window over what is left of its time, unless that may go soon.
+// windowWait spreads what is left of a window over the rest of its time, unless it may be sent at once.
 func (m *Mirror) windowWait(now, n, own float64) (wait, left float64) {
 	if m.turn.Pass(now - resetError) { // the new window is known by what was sent in it
 		m.at, m.left, m.made = now, m.limit, own
@@ -162,7 +162,7 @@ func (m *Mirror) windowWait(now, n, own float64) (wait, left float64) {
 	if m.soon {
 		return 0, left
 	}
-	// so that the wait and what is then left of the window's time are alike for each call
+	// an equal part of the time from the last call to the turn, for each call that is left, and one before the turn
 	return max(0, (n*m.turn.At+left*m.last)/(n+left)-now), left
 }
 
@@ -227,7 +227,7 @@ func (t *Turn) Observe(at, reset float64) {
 		return
 	case reset > 0 && math.Abs(shift) <= turnStands*dt:
 		t.votes = min(mostVotes, t.votes+1)
-	case reset == 0 || !alike(shift, t.span): // and not a turn
+	case reset == 0 || !alike(shift, t.span): // nor has the window turned
 		t.votes = max(-mostVotes, t.votes-1)
 	}
 	t.at, t.reset = at, t.At

@@ -60,7 +60,7 @@ func (n *Noise) Hit() { n.refused++ }
 // rate of the calls sent.
 func (n *Noise) Refused(measured, believed, pace float64) Opinion {
 	if n.Share > 0 && measured >= explained*believed {
-		return n.expected(0, 2) // it may be the limit, and may be noise just as well
+		return n.expected(0, 2) // the limit or noise: twice as soon as noise alone, there are too many
 	}
 	if measured >= explained*believed {
 		if n.unexplained--; n.unexplained < 0 || believed >= n.before {

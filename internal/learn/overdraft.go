@@ -24,16 +24,16 @@ type Overdraft struct {
 // Source of these: the families and the harsher providers in internal/simulate.
 const (
 	draftFirst = 50  // calls held back before a try
-	draftShare = 0.1 // of what the bucket or window holds: so many more are proof, too
+	draftShare = 0.1 // of what the bucket or window holds: if so much more is taken, the headers are too low
 	draftPace  = 2   // times what comes in, or what gets the proof just before the window turns: the pace of a try
-	draftCost  = 50  // times the wait that a rejection asked for, to the next try
+	draftCost  = 50  // times the wait that a rejection asked for: seconds to the next try
 )
 
 const (
 	draftAgain = handful       // calls held back before a try, if the last one found the headers too low
 	draftMost  = trustMost     // seconds of a try, or to the next one, at most: meanwhile the limit may have changed
 	draftLasts = cycleShortest // seconds of a try, at least
-	draftTimes = draftPace     // times as long as the proof takes to come in: a try of a bucket
+	draftTimes = draftPace     // times what the proof takes to come in: seconds of a try
 	draftEnd   = windowShare   // of a window: a try that is rejected at its end costs no more
 )
 
@@ -49,7 +49,7 @@ func (o *Overdraft) Wait(now, wait float64, m *Mirror, own float64, last Call) (
 		return min(wait, max(0, last.At+1/o.pace-now)), begins
 	}
 	if end := m.turn.At - draftEnd*m.turn.span; m.turn.Windowed() && now < end && o.ready(end, m) {
-		return min(wait, end-now), false // else no call might ask at the end of a window that is used up early
+		return min(wait, end-now), false // or no call might ask near the end of a window that is used up early
 	}
 	return wait, false
 }
@@ -58,7 +58,7 @@ func (o *Overdraft) due(now float64, m *Mirror) bool {
 	return o.ready(now, m) && (!m.turn.Windowed() || now >= m.turn.At-draftEnd*m.turn.span)
 }
 
-// ready reports whether a try may begin at the moment now, of a window at its end.
+// ready reports whether a try may begin at a moment, which in a window has to be near its end.
 func (o *Overdraft) ready(now float64, m *Mirror) bool {
 	least := draftFirst
 	if o.low {

@@ -27,7 +27,7 @@ type Pacer struct {
 
 	Binding bool
 	Turns   bool // calls and tokens are both paced, and take turns in binding
-	Spaced  bool // how many may go at once is unknown: one does
+	Spaced  bool // it is unknown how many may go at once, so that only one does
 
 	off Rules
 }
@@ -39,7 +39,7 @@ const (
 	climbBy   = 1 - margin // of the rate: as far above it as the pace begins below it
 	fastGrow  = 0.2        // per second: exponential growth after a proof
 	firstGrow = 0.25       // per second: the same until the second mark; cold start
-	ownBurst  = 0.02       // seconds of the pace, that go at once after a late timer
+	ownBurst  = 0.02       // seconds of the pace that may go at once after a late timer
 
 	cycleOne      = 63             // seconds that a cycle takes at one unit per second; twelve
 	cycleShortest = 20             // seconds, of a fast rate
@@ -77,7 +77,7 @@ func settled(rate float64) float64 {
 	return min(cycleLongest, cycleOne*math.Pow(rate, -slowPower))
 }
 
-// eager is the share of it in which a rate can be measured.
+// eager is the share of a settled cycle in which a rate can be measured.
 func eager(rate float64) float64 {
 	return min(1, max(1.0/eagerMost, eagerCalls/max(rate, leastRate)))
 }
@@ -98,7 +98,7 @@ func (p *Pacer) Expect(rate, cycle float64, unused bool) {
 	p.On, p.expected, p.marks, p.unused = true, true, 1, unused
 }
 
-// Save has so much go besides while few calls are in flight, which the provider's bucket is taken to hold.
+// Save lets burst go besides the pace while few calls are in flight: the provider's bucket is taken to hold it.
 func (p *Pacer) Save(burst float64) { p.saved, p.model = burst, burst }
 
 // Pace is what may be sent in a second; 0 while nothing has been measured.
@@ -192,7 +192,7 @@ func (p *Pacer) Return(n float64) {
 	p.model += n
 }
 
-// Again has a refused call of n go as soon as the gate opens: it has not had its turn.
+// Again lets a refused call of n go as soon as the gate opens: it has not had its turn.
 func (p *Pacer) Again(n float64) { p.level = max(p.level, n) }
 
 // Refund corrects the model only: what was refused did not cost the provider's bucket.

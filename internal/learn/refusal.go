@@ -40,7 +40,7 @@ func (r *Refusal) left(tokens float64) bool {
 	return r.told() && calls && some
 }
 
-// reset is when the meter that has too little left for a call of so many tokens will be whole again, 0 if none has.
+// reset is how long it takes until the meter that has too little left for a call of so many tokens is full again; 0: none has.
 func (r *Refusal) reset(tokens float64) (seconds float64) {
 	if r.Calls.Known && r.Calls.Remaining < 1 {
 		seconds = r.Calls.Reset

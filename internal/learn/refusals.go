@@ -23,7 +23,7 @@ func (r *Refusals) Add(seq int64, tokens float64) {
 }
 
 // Between is how many calls after the call a, up to and with b, were refused,
-// and their tokens. It looks behind those of a few older calls, which may arrive later.
+// and their tokens. It looks past the refusals of a few older calls, which may have arrived later.
 func (r *Refusals) Between(a, b int64) (calls, tokens float64) {
 	older := 0
 	for i := range r.ring {

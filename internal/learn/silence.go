@@ -2,15 +2,16 @@ package learn
 
 import "math"
 
-// silence is calls in flight for which neither an answer nor a rejection has arrived. A rejection takes a fraction of a second
-// where an answer takes many, so that a call that has been out for longer was admitted. In a slow start each such call counts
-// as one answer in each such time: otherwise calls of ten seconds take a minute to become many.
+// silence is calls in flight for which neither an answer nor a rejection has arrived. A rejection takes a fraction of a second,
+// and an answer may take many: a call that has been out for longer than a rejection takes was admitted. In a slow start each
+// such call counts as one answer each time that a rejection would have taken. By answers alone, calls of ten seconds take a
+// minute to become many.
 type silence struct {
 	calls float64
-	hears float64 // seconds by which their rejections would have arrived; 0: calls have not been held back yet
+	hears float64 // seconds that their rejections would have taken; 0: no call has been held back yet
 }
 
-const firstHears = 2 * shortest // seconds by which a rejection would have arrived, at least: before the first one it is a guess
+const firstHears = 2 * shortest // seconds that a rejection would have taken, at least: before the first one it is a guess
 
 // silent is the silence of inFlight calls.
 func (m *Machine) silent(now float64, inFlight int) silence {

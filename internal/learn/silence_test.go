@@ -14,10 +14,10 @@ type slowly struct {
 	answered int
 	rejected int
 	now      float64
-	out      []event
+	out      []event // in the order of time
 }
 
-// event is the end of a call, in the order of time.
+// event is the end of a call.
 type event struct {
 	at       float64
 	call     Call
@@ -92,7 +92,7 @@ func TestASlowStartDoesNotWaitForSlowAnswers(t *testing.T) {
 	}
 }
 
-// A call that is answered by then says nothing twice.
+// A call that is answered before its silence means anything counts once.
 func TestFastAnswersAreNoSilence(t *testing.T) {
 	s := startSlowly(0.9, 0)
 	s.press(3)
@@ -100,7 +100,7 @@ func TestFastAnswersAreNoSilence(t *testing.T) {
 	assert.Equal(t, 4+4+8+16, s.InFlight(), "three round trips")
 }
 
-// Its silence has counted already.
+// The silence of the call has counted already.
 func TestTheAnswerOfASilentCallDoesNotCount(t *testing.T) {
 	s := startSlowly(60, 0)
 	s.press(3)
@@ -111,7 +111,7 @@ func TestTheAnswerOfASilentCallDoesNotCount(t *testing.T) {
 	assert.InDelta(t, before+1, s.Flight.bound, 0, "a fast one does")
 }
 
-// What is sent until the first rejection arrives is too much: a cap is exceeded by a quarter at most.
+// Until the first rejection arrives, too much is sent: a quarter of the cap, at most.
 func TestASlowStartBySilenceHardlyExceedsACap(t *testing.T) {
 	for _, most := range []int{9, 20, 81} {
 		s := startSlowly(60, most)
@@ -137,7 +137,7 @@ func TestASlowStartBySilenceHasTheGrowthStoppedToo(t *testing.T) {
 	assert.Len(t, s.out, 4)
 }
 
-// Another slow start does not begin with the silence of an earlier one.
+// The silence of an earlier slow start does not count in a new one.
 func TestRestartForgetsTheSilence(t *testing.T) {
 	s := startSlowly(60, 0)
 	s.press(5)

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Lowered by each of these, the pace of tokens would fall for ever: what is measured next is no more than it allows.
+// If each of these lowered the pace of tokens, it would fall for ever: the next measurement is no more than it allows.
 func TestARejectedCallThatWasHeldBackByThePaceOfCallsLowersThatAlone(t *testing.T) {
 	for name, c := range map[string]struct {
 		tokens float64 // of the rejected call

@@ -44,15 +44,15 @@ type Rate struct {
 }
 
 const (
-	handful       = 10   // calls: of fewer, the one that was refused matters, and a bucket may have held them all
+	handful       = 10   // calls: among fewer, the one that was refused matters, and a bucket may have held them all
 	lately        = 5    // seconds that show what is admitted now: the bucket may have run over earlier
-	cautious      = 0.95 // of what was admitted lately, taken for the rate
+	cautious      = 0.95 // of what was admitted lately: the rate is no lower
 	nextStretch   = 0.8  // of a stretch of time: the next shorter one that is looked at; first minute
 	perCallWeight = 0.05 // weight of the newest call in the smoothed tokens of a call
 )
 
 const (
-	exactFrom   = recent     // calls since the mark: from here on, whether one got through is known exactly
+	exactFrom   = recent     // calls since the mark: of more, it is known exactly whether one got through
 	latelyCalls = recent     // calls: what was admitted lately is evidence by itself
 	tokensLeast = memoryFell // of the tokens that the measured calls usually take: a measurement is no lower
 )
@@ -103,8 +103,8 @@ func (t *Tally) Mark(c Call) {
 }
 
 // GotThrough reports whether any call sent between the mark and the refused call c succeeded: its refusal would have been
-// received by the moment heard. Of a few calls it is an estimate, which may miss one: the exact answer for those, too, had
-// 22 % of the attempts rejected in a silent minute.
+// received by the moment heard. Of a few calls it is an estimate, which may miss one: with the exact answer for
+// these, too, 22 % of the attempts were rejected in a silent minute.
 func (t *Tally) GotThrough(c Call, heard float64) bool {
 	if passed, known := t.fates.Passed(t.mark.Seq, c.Seq, heard); known && c.Seq-t.mark.Seq > exactFrom {
 		return passed

@@ -2,7 +2,7 @@ package learn
 
 // Trust decides whether the headers are used. They may be about another limit
 // than the one that refuses, and then show quota left for calls that are refused.
-// They are ignored for a while, longer each time until they are true for twice as long.
+// They are ignored for a while, and longer each time unless they were true for twice as long in between.
 type Trust struct {
 	until float64 // they are ignored before
 	pause float64 // for how long the last time, seconds
@@ -12,7 +12,7 @@ type Trust struct {
 
 const (
 	trustBroken = 0.2            // of the recent calls, refused although they should fit: the headers are untrue
-	trustOpen   = 2              // refusals in a row that count: an outage has more
+	trustOpen   = 2              // refusals in a row that count, at most: an outage makes no header untrue
 	trustMost   = 2 * remembered // seconds for which untrue headers are ignored, at most
 )
 
@@ -35,7 +35,7 @@ func (t *Trust) Broken(now float64) bool {
 	if t.share += (1 - t.share) / recent; t.share < trustBroken {
 		return false
 	}
-	if now-t.until > 2*t.pause { // they have been true for longer, even without the time that it took to find out
+	if now-t.until > 2*t.pause { // true for longer than ignored, apart from the time that it took to find out
 		t.pause = 0
 	}
 	t.ignore(now, againFirst)

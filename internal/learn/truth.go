@@ -20,9 +20,9 @@ const (
 )
 
 const (
-	closesAfter = margin // of the wait: a factor above 1, which is an average, makes up so much of it
-	rarestTest  = recent // closures from one test to the next, at most
-	testAgain   = enough // closures to the next test after a wait that was too short
+	safety     = margin // what a wait that is known to be too short is divided by: its factor is an average
+	rarestTest = recent // closures from one test to the next, at most
+	testAgain  = enough // closures to the next test after a wait that was too short
 )
 
 func (t *Truth) mul() float64 {
@@ -38,7 +38,7 @@ func (t *Truth) Shut(now, asked, rate, least float64) float64 {
 	t.shutAt, t.asked, t.again = now, asked, 0
 	wait := asked * t.mul()
 	if t.mul() > 1 {
-		wait /= closesAfter
+		wait /= safety
 	}
 	seldom, rounded := 2, asked == 1 // the shortest wait that a header can ask for: it may be any fraction, rounded up
 	if rounded {
