@@ -29,7 +29,7 @@ const (
 	defaultInitial = 4
 	defaultMax     = 200
 	longCall       = 20 // seconds: no longer answer has to hold back the rate of a Prior
-	firstBurst     = 32 // calls in flight, up to which what a Prior of minutes allows goes at once at the start
+	firstBurst     = 32 // calls in flight up to which the quota of a Prior of minutes is sent without waiting for its rate
 )
 
 // WithDefaults returns the controller with its defaults filled in.

@@ -11,7 +11,7 @@ const (
 	convinced    = 4           // observations against a belief, less those for it: it is given up
 	several      = 4           // calls: fewer are worth no test, and nothing follows from them
 	backOff      = 0.9         // of the calls in flight, or of a pace: what a cut without a measurement, or with a poor one, leaves
-	smoothing    = 0.2         // weight of one observation in what is smoothed, if it has none of its own
+	smoothing    = 0.2         // weight of the newest observation in a smoothed value that has no weight of its own
 	shortest     = 0.5         // seconds: over less time nothing is measured or compared
 	tiny         = 1e-3        // seconds; by definition: no clock is finer
 	interruption = 2           // seconds without demand, or without an admitted call, that are no mere gap

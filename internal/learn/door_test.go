@@ -134,7 +134,7 @@ func TestDoorProbesWhetherItOpensEarly(t *testing.T) {
 	assert.False(t, d.Sent(211))
 }
 
-// A test of an earlier opening takes one call, and no other one waits longer for it than it would have without.
+// A test of an earlier opening takes one call. No other call waits longer than it would without the test.
 func TestATestHoldsTheOthersBackForAsLongAsIsAskedAtMost(t *testing.T) {
 	for name, c := range map[string]struct{ asked, now, wait, found float64 }{
 		"the refusal may be on its way":  {1, 100.5, 0.2, 0},
@@ -157,7 +157,7 @@ func TestATestHoldsTheOthersBackForAsLongAsIsAskedAtMost(t *testing.T) {
 	}
 }
 
-// A long wait that is wrongly taken for too long costs more than the time to hear of it.
+// To take a long wait for too long by mistake costs more than the time in which the rejection of its test arrives.
 func TestATestOfALongWaitIsHeardOut(t *testing.T) {
 	d := newDoor(0)
 	d.Obey(100, 10, 1, 0)
@@ -269,8 +269,8 @@ func TestAWaitThatAnOverloadAsksForIsTested(t *testing.T) {
 	assert.GreaterOrEqual(t, refuse(200), 3.0)
 }
 
-// The calls that were out together found the same thing, each a little later: a fraction that is rounded up is no longer
-// because of them. A long wait is, if a later call needs more than the first.
+// Calls that were out together ran into the same closure, each a little later. They do not lengthen a fraction of a second that
+// was rounded up; a long wait gets longer if a later call asks for more than the first.
 func TestAnEchoOfAFractionIsNotWaitedFor(t *testing.T) {
 	for _, c := range []struct {
 		asked, factor float64

@@ -157,8 +157,8 @@ func TestTheFirstMarkIsCorrected(t *testing.T) {
 	}
 }
 
-// Two of four calls that leave at once get through, which is any rate. If the provider is closed for four seconds, it is a
-// low one: each of the four may have used quota.
+// That two of four calls which leave at once get through says nothing about the rate. That the provider is then closed for four
+// seconds shows that it is low: each of the four may have used quota.
 func TestAFirstMarkOfAFewCallsIsMeasuredOverThePause(t *testing.T) {
 	for _, c := range []struct {
 		name         string
@@ -217,7 +217,7 @@ func TestWhatWentBefore(t *testing.T) {
 	assert.InEpsilon(t, 700, r.Tokens.Rate, 0.1)
 }
 
-// Nothing of what went before may be missing from what the headers of a rejection show.
+// The headers of a rejection account for the calls that were sent before there was a controller.
 func TestWhatWentBeforeIsNoneOfWhatTheHeadersShow(t *testing.T) {
 	r := runMachine(Config{Initial: 20, Max: 200})
 	var calls []Call

@@ -212,8 +212,8 @@ func TestAWindowIsSpreadOverItsTime(t *testing.T) {
 	}
 }
 
-// The calls of a small window are as far apart as it is long divided by them, so that the next window can begin when it turns:
-// one that begins with its first call is late otherwise.
+// The calls of a small window are spread over the whole of it, but the last one leaves before it turns: a window that begins with its
+// first call would otherwise begin late.
 func TestAWindowOfFewCallsIsUsedUpBeforeItTurns(t *testing.T) {
 	m := Mirror{Known: true, limit: 5, left: 4, turn: Turn{At: 5, span: 5, votes: enough}}
 	var own float64
@@ -227,7 +227,7 @@ func TestAWindowOfFewCallsIsUsedUpBeforeItTurns(t *testing.T) {
 	assert.InDelta(t, 4, own, 0)
 }
 
-// Answers about a window that is over come while calls of the next are out. These have used it, whatever was answered.
+// Answers about a window that is over arrive while calls of the next one are out. These have used the next one all the same.
 func TestWhatWasSentInAWindowHasUsedIt(t *testing.T) {
 	m := Mirror{Known: true, limit: 4, turn: Turn{At: 10, span: 1, votes: enough}}
 	own := 0.0

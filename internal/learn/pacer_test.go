@@ -298,8 +298,7 @@ func TestACutEndsWhatRoomBegan(t *testing.T) {
 	assert.InDelta(t, 20, p.Pace(), 1e-9)
 }
 
-// What goes at first besides the pace is no proof that the limit has risen, nor saved up again. It goes
-// with few calls in flight.
+// What goes at first besides the pace, with few calls in flight, is no proof that the limit has risen, and is not saved up again.
 func TestABurstAtFirst(t *testing.T) {
 	for about, c := range map[string]struct{ burst, inFlight, atOnce float64 }{
 		"none":            {0, 0, 1},
@@ -353,8 +352,8 @@ func TestAPresetsQuotaIsNotSpread(t *testing.T) {
 	}
 }
 
-// A rate that was expected has filled the bucket during the first pause. Later on that is not made up for,
-// and a rate that was just measured may be far too high.
+// At a rate that was expected, the bucket fills during the first pause. A later pause is not made up for, nor is any at a rate that
+// has just been measured, which may be far too high.
 func TestWhatComesInDuringTheFirstPauseGoesAtOnce(t *testing.T) {
 	for about, c := range map[string]struct {
 		rate  float64 // that is expected, per second

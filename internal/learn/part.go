@@ -4,7 +4,7 @@ import "math"
 
 // Source of these: four and sixteen processes on one quota in internal/simulate.
 const (
-	evenGain    = 3 * hoverGain // calls in a round trip, by which a bound that hovers grows where the cap is shared
+	evenGain    = 3 * hoverGain // like hoverGain, where the cap is shared
 	evenCut     = 0.15          // of the bound, for each rejection where the cap is shared
 	evenFirst   = 15            // seconds of a cycle where the limit is shared
 	evenSlope   = 6             // seconds more for each call per second of the whole limit

@@ -53,7 +53,7 @@ func TestHeadersThatWereTrueForLongAreIgnoredBriefly(t *testing.T) {
 	assert.False(t, tr.Ignored(90+121+30), "they have been true for twice as long as they were ignored")
 }
 
-// It takes about half a minute of rejections to find out that they are untrue: as long as they are ignored at first.
+// It takes about half a minute of rejections to find out that headers are untrue, which is as long as they are ignored at first.
 func TestTheTimeToFindOutIsNoTimeInWhichTheyAreTrue(t *testing.T) {
 	var tr Trust
 	now := 0.0

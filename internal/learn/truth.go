@@ -14,8 +14,8 @@ type Truth struct {
 }
 
 const (
-	longestLie  = 8    // times what is asked, at most
-	shortestLie = 0.01 // times what is asked, at least; beyond: a Retry-After that is five times too long
+	longestLie  = 8    // times what is asked: the factor, at most
+	shortestLie = 0.01 // times what is asked: the factor, at least; beyond: a Retry-After that is five times too long
 	mostMore    = 2    // times the factor so far, at once: an outage, too, is longer than it asks for
 )
 
