@@ -12,7 +12,7 @@ type Calm struct {
 	agreed  int // marks in a row that agreed with the one before
 }
 
-const calmMost = 2 // settled cycles: the longest cycle while marks agree
+const calmMost = 2 // settled cycles: the longest cycle, while marks agree
 
 // Marked compares a measured rate with the one that was known; 0: none was.
 func (c *Calm) Marked(measured, known float64) {

@@ -181,9 +181,9 @@ func (d *Door) Foreign(now, luck float64) {
 // Alien reports whether such refusals have shut the door.
 func (d *Door) Alien() bool { return d.foreign > 1 }
 
-// Overloaded waits because the service as a whole is full. It asks a call that left at the moment left for a wait, or for none,
-// asked being 0: then each wait is twice as long as the one before. rate is what could be sent meanwhile; if it is not 0, the wait
-// is corrected by what was true before. again is whether this refusal begins an epoch.
+// Overloaded waits because the service as a whole is full. asked is the wait that it asks for from a call that left at the moment
+// left; if 0, each wait is twice as long as the one before. rate is what could be sent meanwhile; if 0, a wait that is asked for is
+// not corrected. again is whether the refusal begins an epoch.
 func (d *Door) Overloaded(now, left, asked, rate, share, luck float64, again bool) {
 	open := d.full == 0
 	if again {

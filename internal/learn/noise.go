@@ -37,7 +37,7 @@ const (
 
 const (
 	paceFell = backOff // of the pace before the first unexplained cut: below it, a limit would no longer refuse
-	needMost = recent  // unexplained refusals that prove a share, at most
+	needMost = recent  // unexplained refusals that a share needs as evidence, at most
 )
 
 // Know says that so large a share of calls is refused for nothing.

@@ -11,7 +11,7 @@ const (
 	evenLongest = 90            // seconds of such a cycle, at most
 )
 
-const debtMost = several // times what a part of a bucket holds: what was sent beyond the part is made up for up to there
+const debtMost = several // times what a part of a bucket holds: no more of what was sent beyond the part is made up for
 
 // sharing has the machine use only a part of the limit, and press for it as each
 // of the others that use the rest does. A rate or a cap that is learned is a part

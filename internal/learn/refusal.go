@@ -126,8 +126,7 @@ func (m *Machine) account(now float64, c Call, r *Refusal) {
 	m.Tokens.Return(c.Tokens)
 }
 
-// SlowFor is for how long a provider wants no growth that calls a ramp too
-// steep, in seconds. Source: OpenAI's guide to rate limits, 2026-07.
+// SlowFor is for how many seconds a provider that calls a ramp too steep wants no growth. Source: OpenAI's guide to rate limits, 2026-07.
 const SlowFor = remembered
 
 // Closed records that the provider has closed the key for longer than any law waits. That measures no rate. A trial that ran
