@@ -44,11 +44,12 @@ type Rate struct {
 }
 
 const (
-	handful       = 10   // calls, below which the one that was refused matters and there is no window: the bucket may have held them; observations that settle a doubtful case
-	lately        = 5    // seconds that show what is admitted now: the bucket may have run over earlier
-	cautious      = 0.95 // of what was admitted lately, taken for the rate
-	nextStretch   = 0.8  // of a stretch of time: the next shorter one that is looked at; first minute
-	perCallWeight = 0.05 // weight of the newest call in the smoothed tokens of a call
+	handful       = 10            // calls, below which the one that was refused matters and there is no window: the bucket may have held them; observations that settle a doubtful case
+	lately        = 5             // seconds that show what is admitted now: the bucket may have run over earlier
+	markedFor     = cycleShortest // seconds of small measurements under a cap: the bucket was empty at each, so that its rate is known
+	cautious      = 0.95          // of what was admitted lately, taken for the rate
+	nextStretch   = 0.8           // of a stretch of time: the next shorter one that is looked at; first minute
+	perCallWeight = 0.05          // weight of the newest call in the smoothed tokens of a call
 )
 
 // Sent notes a call, and those between the last one and it.
@@ -118,6 +119,7 @@ type Doubt struct {
 // Measure is the rate from the mark to the refused call c. Without a doubt, the last seconds count
 // if they have enough calls to be evidence. window is the length of the provider's window, 0 if none is known.
 func (t *Tally) Measure(c Call, doubt Doubt, window float64) Rate {
+	doubt.First = doubt.First && t.few.span < markedFor
 	span := max(tiny, c.At-t.mark.At)
 	if doubt.First {
 		span = max(span, shortest)
