@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -16,4 +17,13 @@ func TestASlowLimitIsMeasuredOverTheTimeItWasTakenForACap(t *testing.T) {
 	i := slices.IndexFunc(r.decided, func(d Decision) bool { return d.Why == WhyRate })
 	require.GreaterOrEqual(t, i, 0)
 	assert.Less(t, r.decided[i].To, 0.1)
+}
+
+// Before the second call there is no sign that the first measurement was too low: the pause between two calls is no reason to
+// hurry.
+func TestASlowPaceGrowsNoFasterThanCallsAreSent(t *testing.T) {
+	p := Pacer{Binding: true}
+	p.Cut(0.05, 600, false)
+	p.Tick(20, true, true, false, 1)
+	assert.InDelta(t, math.E*margin*0.05, p.Pace(), 1e-9)
 }
