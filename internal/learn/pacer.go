@@ -38,7 +38,7 @@ const (
 	climb     = 0.4        // of a cycle, in which the pace then grows by climbBy
 	climbBy   = 1 - margin // of the rate: as far above it as the pace begins below it
 	fastGrow  = 0.2        // per second: exponential growth after a proof
-	firstGrow = 0.25       // per second: the same until the second mark; cold start
+	firstGrow = 0.25       // per second: the same until the second mark, and at most e times for each call; cold start
 	ownBurst  = 0.02       // seconds of the pace that may go at once after a late timer
 
 	cycleOne      = 63             // seconds that a cycle takes at one unit per second; twelve
@@ -154,7 +154,7 @@ func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
 	p.active += dt
 	switch {
 	case p.fast > 0 && p.marks == 1:
-		p.fast = min(mostRate, p.fast*math.Exp(firstGrow*dt))
+		p.fast = min(mostRate, p.fast*math.Exp(min(firstGrow, p.Rate)*dt))
 	case p.fast > 0:
 		p.fast = min(mostRate, p.fast*math.Exp(fastGrow*dt))
 	case !p.off.Has(GrowthRule) && p.model < -(miscount*unit+riseProof*p.Rate*max(p.cycle, riseSpans*p.span)):

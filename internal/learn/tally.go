@@ -52,9 +52,10 @@ const (
 )
 
 const (
-	exactFrom   = recent     // calls since the mark: of more, it is known exactly whether one got through
-	latelyCalls = recent     // calls: what was admitted lately is evidence by itself
-	tokensLeast = memoryFell // of the tokens that the measured calls usually take: a measurement is no lower
+	exactFrom   = recent        // calls since the mark: of more, it is known exactly whether one got through
+	markedFor   = cycleShortest // seconds of small measurements under a cap: the bucket was empty at each, so that its rate is known
+	latelyCalls = recent        // calls: what was admitted lately is evidence by itself
+	tokensLeast = memoryFell    // of the tokens that the measured calls usually take: a measurement is no lower
 )
 
 // Sent notes a call, and those between the last one and it.
@@ -124,6 +125,7 @@ type Doubt struct {
 // Measure is the rate from the mark to the refused call c. Without a doubt, the last seconds count
 // if they have enough calls to be evidence. window is the length of the provider's window, 0 if none is known.
 func (t *Tally) Measure(c Call, doubt Doubt, window float64) Rate {
+	doubt.First = doubt.First && t.few.span < markedFor
 	span := max(tiny, c.At-t.mark.At)
 	if doubt.First {
 		span = max(span, shortest)

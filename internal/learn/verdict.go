@@ -17,6 +17,9 @@ const (
 func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 	tried := m.drafted || m.retried(now, c)
 	if refuted := m.Flight.Claimed && m.claim.scattered(); tried && !refuted {
+		if m.dark > 0.5*(c.At-m.tally.mark.At) { // what was admitted until the pause ended still counts
+			m.tally.Measure(c, Doubt{}, 0)
+		}
 		m.begin(now, c)
 		return isNothing
 	}
