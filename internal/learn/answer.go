@@ -12,7 +12,9 @@ const tripWeight = 0.1 // weight of the newest call in the smoothed time of a ca
 // Answered says that a call was taken.
 func (m *Machine) Answered(now float64, c Call, a Answer) {
 	m.overload.Taken()
-	m.rates.Taken(now, c)
+	if m.rates.Taken(now, c) {
+		m.rates.pause = 0 // the limit had not fallen: the next fall is likely to be as short
+	}
 	m.levels.Taken(now, c)
 	if m.higher.Taken(now, c) {
 		m.Flight.Climb()

@@ -38,6 +38,17 @@ func TestTheRateBeforeAFallIsTriedAndHolds(t *testing.T) {
 	assert.False(t, r.rates.Tries(r.send(70)), "the trial is over")
 }
 
+func TestAFallSoonAfterATrialThatHeldIsTriedAsSoonAsTheFirst(t *testing.T) {
+	r := fell()
+	for _, c := range r.until(3, 55) {
+		r.Answered(c.At+0.1, c, Answer{Used: 100})
+	}
+	assert.Positive(t, r.rates.held)
+	r.rates.Marked(56, 5, false)
+	assert.False(t, r.rates.Due(56+againFirst-0.1))
+	assert.True(t, r.rates.Due(56+againFirst))
+}
+
 func TestARefusalEndsTheTrialOfARate(t *testing.T) {
 	r := fell()
 	r.until(3, 33)
