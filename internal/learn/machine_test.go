@@ -157,6 +157,36 @@ func TestTheFirstMarkIsCorrected(t *testing.T) {
 	}
 }
 
+// The first pause may have been taken for a window. If few calls were admitted in as long a time, that shows no rate.
+func TestAFewCallsInAWindowLowerThePaceByAThirdAtMost(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		calls int // in the window
+		least bool
+	}{
+		{"a few", handful - 1, true},
+		{"enough", handful + 1, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := cutOnce(Config{}, Refusal{Asked: 1})
+			r.Tokens = Pacer{}
+			for i := range c.calls {
+				call := r.send(12 + float64(i)/2)
+				r.Answered(call.At+0.1, call, Answer{Used: 100, InFlight: 5})
+			}
+			r.Wait(19, 100, 5)
+			window, floor := r.spans.Window, memoryFell*r.Calls.Pace()
+			assert.InDelta(t, 12, window, 0.2)
+			r.Refused(19.1, r.send(19), Refusal{Asked: 1})
+			if c.least {
+				assert.InDelta(t, floor, r.Calls.Rate, 1e-9)
+			} else {
+				assert.InDelta(t, float64(c.calls)/window, r.Calls.Rate, 0.1)
+			}
+		})
+	}
+}
+
 // That two of four calls which leave at once get through says nothing about the rate. That the provider is then closed for four
 // seconds shows that it is low: each of the four may have used quota.
 func TestAFirstMarkOfAFewCallsIsMeasuredOverThePause(t *testing.T) {

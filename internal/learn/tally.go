@@ -150,7 +150,7 @@ func (t *Tally) Measure(c Call, doubt Doubt, window float64) Rate {
 	case window > 0: // it was full when it refused, whatever the pace had been before
 		if got := t.since(c, window).Calls / window; got > r.Calls {
 			r.Tokens *= got / max(r.Calls, leastRate)
-			r.Calls, r.Few = got, false
+			r.Calls, r.Few = got, r.Few && got*window < handful
 		}
 	default:
 		lately := min(lately, span)

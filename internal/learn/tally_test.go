@@ -190,6 +190,15 @@ func TestTallyTakesTheWindowThatIsKnown(t *testing.T) {
 		assert.False(t, r.Few)
 		assert.InDelta(t, (24+4)/5.0, r.Calls, 0.21)
 	})
+	t.Run("does not make a handful a measurement", func(t *testing.T) {
+		s := marked()
+		s.send(1, 20)
+		last := s.send(6, 0.5)
+		s.Refused(last)
+		r := s.Measure(last, Doubt{}, 4)
+		assert.True(t, r.Few)
+		assert.InDelta(t, 5/4.0, r.Calls, 0.01)
+	})
 	t.Run("was full whatever came before", func(t *testing.T) {
 		s := marked()
 		s.send(100, 0.1)
