@@ -43,6 +43,13 @@ type Rate struct {
 	Few           bool    // on a handful of calls
 }
 
+// as is the same mix of calls and tokens at so many calls per second.
+func (r Rate) as(calls float64) Rate {
+	r.Tokens *= calls / r.Calls
+	r.Calls = calls
+	return r
+}
+
 const (
 	handful       = 10   // calls, below which the one that was refused matters and there is no window: the bucket may have held them; observations that settle a doubtful case
 	lately        = 5    // seconds that show what is admitted now: the bucket may have run over earlier
