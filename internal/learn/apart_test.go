@@ -97,3 +97,34 @@ func TestASmallBucketIsNotStarvedAsACap(t *testing.T) {
 		assert.Greater(t, r.silentRate(rate, burst, trip, 1200)/rate, 0.9, "seed %d", seed)
 	}
 }
+
+// Calls in flight vary little at a steady pace, so that refusals of the rate come at one level.
+func TestARateThatAgreedIsNotStarvedAsACap(t *testing.T) {
+	const rate, burst, trip = 7.93, 3, 4.4
+	for seed := uint64(3); seed < 6; seed++ {
+		r := runMachine(Config{Initial: 4, Max: 1000, Blind: true, Seed: seed})
+		assert.Greater(t, r.silentRate(rate, burst, trip, 1200)/rate, 0.85, "seed %d", seed)
+	}
+}
+
+func TestACapIsComparedWithTheRateBefore(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		span, calls float64
+		settled     float64
+		off         Rules
+		want        bool
+	}{
+		{"much less", underHeld, 6.9, 10, 0, true},
+		{"little less", underHeld, 7, 10, 0, false},
+		{"over a short time", underHeld - 1, 6.9, 10, 0, false},
+		{"no rate agreed", underHeld, 6.9, 0, 0, false},
+		{"without the rule", underHeld, 6.9, 10, CapRule, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := New(Config{Initial: 10, Max: 100, Off: c.off})
+			m.rate, m.calm.Settled = Rate{Calls: c.calls, Span: c.span}, c.settled
+			assert.Equal(t, c.want, m.rateHeldMore())
+		})
+	}
+}

@@ -43,6 +43,13 @@ type Rate struct {
 	Few           bool    // on a handful of calls
 }
 
+// as is the same mix of calls and tokens at so many calls per second.
+func (r Rate) as(calls float64) Rate {
+	r.Tokens *= calls / r.Calls
+	r.Calls = calls
+	return r
+}
+
 const (
 	handful       = 10   // calls: among fewer, the one that was refused matters, and a bucket may have held them all
 	lately        = 5    // seconds that show what is admitted now: the bucket may have run over earlier

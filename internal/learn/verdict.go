@@ -56,8 +56,7 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 	if isACap && !m.Flight.Claimed {
 		m.claimed(now, c)
 	}
-	kept := m.Flight.Claimed && r.hinted() // a cap asks for no wait: one that does says nothing against it, if it is random
-	m.Flight.Claimed = isACap
+	kept := m.Flight.Claimed && r.hinted()      // a cap asks for no wait: one that does says nothing against it, if it is random
 	first := !m.knows || !m.Calls.On && !isACap // the bucket may have been full
 	m.rate = m.tally.Measure(c, Doubt{
 		First: first,
@@ -65,7 +64,13 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 		Early: m.Calls.On && m.Calls.Early(),
 	}, m.spans.Window)
 	m.rate = m.lit(m.rate)
-	if isACap {
+	if isACap && r.Names != FlightLimit && m.rateHeldMore() {
+		isACap = false
+		m.rate = m.rate.as(m.calm.Settled)
+		m.claim.Forget()
+		m.stopLevels(now)
+	}
+	if m.Flight.Claimed = isACap; isACap {
 		m.under.Held(now, float64(c.Others), m.rate)
 		return isCap
 	}
@@ -74,6 +79,11 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 		return isChance
 	}
 	return isRate
+}
+
+// rateHeldMore reports whether much less gets through under a cap than at the rate that marks agreed about before.
+func (m *Machine) rateHeldMore() bool {
+	return m.rate.Span >= underHeld && m.rate.Calls < memoryFell*m.calm.Settled && !m.off.Has(CapRule)
 }
 
 // lit corrects a measured rate for the time in which no call was admitted. The rate
