@@ -209,8 +209,11 @@ func (t *Turn) Windowed() bool { return t.votes >= enough }
 // Observe takes in that at a moment the reset was so many seconds away.
 func (t *Turn) Observe(at, reset float64) {
 	t.At = at + reset
-	t.span = max(reset, t.span-t.span/recent)
 	dt := at - t.at
+	if dt >= shortest {
+		t.span -= min(dt, t.span) / recent
+	}
+	t.span = max(reset, t.span)
 	switch shift := t.At - t.reset; {
 	case t.at == 0 || dt > t.span: // too long ago to compare with
 	case dt < shortest:

@@ -175,6 +175,20 @@ func TestTurnPass(t *testing.T) {
 	}
 }
 
+func TestTheLengthOfAWindowOutlastsItsAnswers(t *testing.T) {
+	var turn Turn
+	for at := 0.1; at < 59; at += 0.1 {
+		turn.Observe(at, 60-at)
+	}
+	assert.InDelta(t, 60, turn.span, 2.1)
+	turn.Observe(3600.5, 0.5)
+	assert.InDelta(t, 58, turn.span, 2.1, "nor is it forgotten in a pause")
+	for at := 3601.0; at < 7200; at++ {
+		turn.Observe(at, 10)
+	}
+	assert.InDelta(t, 10, turn.span, 0.1, "a shorter one is found out")
+}
+
 // window has 10 of 100 left at 4, and turns at 60.
 func window() *Mirror {
 	var m Mirror
@@ -199,8 +213,8 @@ func TestAWindowIsSpreadOverItsTime(t *testing.T) {
 		{"nothing is left: until it turns", 4, 1, 10, 4, 56.05},
 		{"more than a window holds: when it turns", 4, 99, 1, 4, 56.05},
 		{"its reset may be wrong", 60, 99, 50, 4, 0.05},
-		{"and then within it", 60.05, 99, 50, 4, 0},
-		{"the next one is full", 60.05, 1, 50, 60.05, 0.55},
+		{"and then within it", 60.05, 99, 50, 4, (99*118.9+100*4)/199. - 60.05},
+		{"the next one is full", 60.05, 1, 50, 60.05, 0.58},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := window()

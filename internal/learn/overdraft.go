@@ -56,13 +56,13 @@ func (o *Overdraft) due(now float64, m *Mirror) bool {
 	return o.ready(now, m) && (!m.turn.Windowed() || now >= m.turn.At-draftEnd*m.turn.span)
 }
 
-// ready reports whether a try may begin at the moment now, of a window at its end.
+// ready reports whether a try may begin at the moment now, of a window at its end: there a rejection costs little.
 func (o *Overdraft) ready(now float64, m *Mirror) bool {
-	least := draftFirst
-	if o.low {
+	least, shared := draftFirst, m.others.Rate > rare*m.refill
+	if o.low || m.turn.Windowed() {
 		least = handful
 	}
-	return o.held >= least && now >= o.next && m.others.Rate <= rare*m.refill
+	return o.held >= least && now >= o.next && (!shared || m.turn.Windowed())
 }
 
 func (o *Overdraft) begin(now float64, m *Mirror, own float64, newest int64) {
