@@ -111,14 +111,15 @@ func (m *Mirror) learnRefill(t *Told, taken float64) {
 func (m *Mirror) net() float64 { return max(rare*m.refill, m.refill-m.others.Rate) }
 
 // Wait is how long until n may go, and whether there is plenty left: most of what a bucket
-// holds, or in the second half of a window as much of it as of its time, if that holds enough to mean something. own is what
+// holds, or late in a window as much of it as of its time, if that holds enough to mean something. own is what
 // we have used since the call m.Seq; newest is the last call. More than it holds goes when
 // it is full: n is an estimate, and the provider decides.
 func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentiful bool) {
 	if m.turn.Windowed() {
 		wait, left := m.windowWait(now, n, own)
-		rest := (m.turn.At - now) / m.turn.span
-		return wait, m.limit >= several && rest <= 0.5 && left+1 >= m.limit*rest
+		rest := m.turn.At - now
+		late := rest <= max(0.5*m.turn.span, cycleShortest)
+		return wait, m.limit >= several && late && (left+1)*m.turn.span >= m.limit*rest
 	}
 	n = min(n, m.limit)
 	came := m.left + m.net()*(now-m.at)

@@ -259,15 +259,24 @@ func TestWhatWasSentInAWindowHasUsedIt(t *testing.T) {
 }
 
 // A window has room if as much of it is left as of its time, less a call: the calls that are left are spread between
-// those before and after. Before half of it is over, that is no sign of a pace that is too low.
+// those before and after. Before the second half of a long one, that is no sign of a pace that is too low.
 func TestAWindowHasRoom(t *testing.T) {
 	for _, c := range []struct {
-		now, limit, left float64
-		want             bool
-	}{{30, 100, 49, true}, {30, 100, 48, false}, {30, 3, 3, false}, {30, 4, 4, true}, {29, 100, 100, false}, {54, 100, 9, true}, {54, 100, 8, false}} {
-		m := Mirror{Known: true, limit: c.limit, left: c.left, turn: Turn{At: 60, span: 60, votes: enough}}
+		span, now, limit, left float64
+		want                   bool
+	}{
+		{60, 30, 100, 49, true},
+		{60, 30, 100, 48, false},
+		{60, 30, 3, 3, false},
+		{60, 30, 4, 4, true},
+		{60, 29, 100, 100, false},
+		{60, 54, 100, 9, true},
+		{60, 54, 100, 8, false},
+		{cycleShortest, 1, 100, 100, true},
+	} {
+		m := Mirror{Known: true, limit: c.limit, left: c.left, turn: Turn{At: c.span, span: c.span, votes: enough}}
 		_, plentiful := m.Wait(c.now, 1, 0, 1)
-		assert.Equal(t, c.want, plentiful, "%v of %v", c.left, c.limit)
+		assert.Equal(t, c.want, plentiful, "%v", c)
 	}
 }
 
