@@ -116,13 +116,15 @@ func (m *Mirror) learnRefill(t *Told, taken float64) {
 func (m *Mirror) net() float64 { return max(oursLeast*m.refill, m.refill-m.others.Rate) }
 
 // Wait is how long until n may go, and whether there is plenty left: most of what a bucket
-// holds, or as much of a window as of its time, if that holds enough to mean something. own is what
+// holds, or late in a window as much of it as of its time, if that holds enough to mean something. own is what
 // we have used since the call m.Seq; newest is the last call. More than it holds goes when
 // it is full: n is an estimate, and the provider decides.
 func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentiful bool) {
 	if m.turn.Windowed() {
 		wait, left := m.windowWait(now, n, own)
-		return wait, m.limit >= several && (left+1)*m.turn.span >= m.limit*(m.turn.At-now)
+		rest := m.turn.At - now
+		late := rest <= max(0.5*m.turn.span, cycleShortest)
+		return wait, m.limit >= several && late && (left+1)*m.turn.span >= m.limit*rest
 	}
 	n = min(n, m.limit)
 	came := m.left + m.net()*(now-m.at)
@@ -209,7 +211,7 @@ type Turn struct {
 const (
 	mostVotes  = 2 * enough // votes, at most
 	turnStands = sameLevel  // of the time between two answers: a reset that moves by no more stands still
-	turnFades  = recent     // answers over which a span that was too long fades
+	turnFades  = recent     // times the time or the observations in which a span that was too long fades
 	leastTurn  = tiny       // seconds: no window is shorter
 )
 
@@ -219,8 +221,11 @@ func (t *Turn) Windowed() bool { return t.votes >= enough }
 // Observe takes in that at a moment the reset was so many seconds away.
 func (t *Turn) Observe(at, reset float64) {
 	t.At = at + reset
-	t.span = max(reset, t.span-t.span/turnFades)
 	dt := at - t.at
+	if dt >= shortest {
+		t.span -= min(dt, t.span) / turnFades
+	}
+	t.span = max(reset, t.span)
 	switch shift := t.At - t.reset; {
 	case t.at == 0 || dt > t.span: // too long ago to compare with
 	case dt < shortest:

@@ -30,7 +30,7 @@ const (
 )
 
 const (
-	draftAgain = handful       // calls held back before a try, if the last one found the headers too low
+	draftAgain = handful       // calls held back before a try in a window, or if the last one found the headers too low
 	draftMost  = trustMost     // seconds of a try, or to the next one, at most: meanwhile the limit may have changed
 	draftLasts = cycleShortest // seconds of a try, at least
 	draftTimes = draftPace     // times what the proof takes to come in: seconds of a try
@@ -58,13 +58,13 @@ func (o *Overdraft) due(now float64, m *Mirror) bool {
 	return o.ready(now, m) && (!m.turn.Windowed() || now >= m.turn.At-draftEnd*m.turn.span)
 }
 
-// ready reports whether a try may begin at a moment, which in a window has to be near its end.
+// ready reports whether a try may begin at a moment, which in a window has to be near its end: there a rejection costs little.
 func (o *Overdraft) ready(now float64, m *Mirror) bool {
-	least := draftFirst
-	if o.low {
+	least, shared := draftFirst, m.others.Rate > rare*m.refill
+	if o.low || m.turn.Windowed() {
 		least = draftAgain
 	}
-	return o.held >= least && now >= o.next && m.others.Rate <= rare*m.refill
+	return o.held >= least && now >= o.next && (!shared || m.turn.Windowed())
 }
 
 func (o *Overdraft) begin(now float64, m *Mirror, own float64, newest int64) {

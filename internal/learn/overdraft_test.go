@@ -167,6 +167,8 @@ func TestWhenATryIsDue(t *testing.T) {
 	window.turn = Turn{At: 100 + 0.3*60, span: 60, votes: enough}
 	ending := window
 	ending.turn.At = 100 + 0.1*60
+	endingShared := ending
+	endingShared.others.Rate = 1
 	for _, c := range []struct {
 		name string
 		m    Mirror
@@ -179,7 +181,9 @@ func TestWhenATryIsDue(t *testing.T) {
 		{"after ten, if the headers were too low the last time", bucket, draftAgain, true, true},
 		{"not if others take from what the headers tell of", shared, 1000, false, false},
 		{"not in the middle of a window", window, 1000, false, false},
-		{"at the end of a window", ending, 1000, false, true},
+		{"at the end of a window", ending, handful, false, true},
+		{"after ten at least", ending, handful - 1, false, false},
+		{"although others take from it", endingShared, handful, false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := Overdraft{held: c.held, low: c.low}
