@@ -39,7 +39,7 @@ func TestTheThirdCallIsRefused(t *testing.T) {
 		require.NoError(t, api.Calls().HeedRetryAfter())
 		require.NoError(t, api.Calls().OnceEach("a", "b", "c", "d", "e"))
 		require.NoError(t, api.Played())
-		require.Len(t, rec.Cuts("ask"), 1)
+		require.NotEmpty(t, rec.Cuts("ask"))
 	})
 }
 

@@ -172,8 +172,8 @@ func (p *Pacer) Wait(n float64) float64 {
 	return (n - p.level) / p.Pace()
 }
 
-// Saves reports whether n may go because so much is saved.
-func (p *Pacer) Saves(n float64) bool { return p.saved >= n-rounding }
+// Saves reports whether n may go because so much is saved, also for what was used beyond it.
+func (p *Pacer) Saves(n float64) bool { return p.saved+min(0, p.level) >= n-rounding }
 
 // Take charges n. What goes although the pace would hold it back, by the headers, leaves no debt.
 func (p *Pacer) Take(n float64) {
