@@ -8,6 +8,7 @@ func (m *Machine) begin(now float64, c Call) {
 	m.tally.Mark(c)
 	m.resumed = Point{}
 	m.dark = 0
+	m.Calls.saved, m.Tokens.saved = 0, 0 // what was saved would have been admitted
 }
 
 // cutFlight answers a cap, which a refusal has named or not.

@@ -859,3 +859,15 @@ func TestTheBoundInFlightDoesNotGrowEither(t *testing.T) {
 		assert.Equal(t, slow, r.Flight.Hovers() == before)
 	}
 }
+
+// A documented quota goes until the first rejection, whatever that is of.
+func TestARejectionEndsWhatIsSaved(t *testing.T) {
+	for name, names := range map[string]Limit{"a rate": CallLimit, "a cap": FlightLimit} {
+		t.Run(name, func(t *testing.T) {
+			r := runMachine(Config{Initial: 32, Max: 32, CallRate: 1, CallBurst: 60, Few: 32})
+			assert.True(t, r.Calls.Saves(1))
+			r.Refused(0.1, r.send(0), Refusal{Names: names})
+			assert.False(t, r.Calls.Saves(1))
+		})
+	}
+}
