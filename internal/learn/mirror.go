@@ -161,7 +161,7 @@ func (m *Mirror) windowWait(now, n, own float64) (wait, left float64) {
 	if m.part.On() {
 		left *= m.part.share
 	}
-	if m.soon {
+	if m.soon || n == 0 { // a call of unknown size is none that they can be spread over
 		return 0, left
 	}
 	// an equal part of the time from the last call to the turn, for each call that is left, and one before the turn

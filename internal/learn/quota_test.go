@@ -153,3 +153,15 @@ func TestWhereHeadersDecideAlone(t *testing.T) {
 		})
 	}
 }
+
+// Calls whose tokens are unknown wait for the window of calls although no tokens are left in theirs.
+func TestNoTokensOfAnEmptyWindowAreNoWait(t *testing.T) {
+	q := &quotaRun{}
+	q.seq++
+	c := Call{Seq: q.seq, At: 1}
+	q.t.Sent(c)
+	q.Sent(c)
+	q.told(c, told(60, 0, 59), told(6000, 0, 59))
+	q.Calls.turn.votes, q.Tokens.turn.votes = enough, enough
+	assert.InDelta(t, 59, q.wait(1, 0, &q.t).wait, 0.1)
+}
