@@ -294,3 +294,23 @@ func TestAWaitUnderACapIsTested(t *testing.T) {
 	r.trip = 0.5
 	assert.InDelta(t, float64(r.InFlight())/0.5, r.speed(), 1e-9)
 }
+
+// A call may be out while a process sleeps, and in virtual time a refusal takes none. Neither holds calls back for long.
+func TestTimesOfCallsAreBounded(t *testing.T) {
+	for name, took := range map[string]float64{"a day": day, "no time": 0, "a clock that was set back": -hour} {
+		t.Run(name, func(t *testing.T) {
+			r := runMachine(Config{})
+			for range 4000 {
+				r.Answered(day+took, r.send(day), Answer{Used: 100})
+				r.Door.Heard(took)
+			}
+			for range 4000 {
+				r.Door.Foreign(0, 0.5)
+			}
+			for _, c := range []struct{ got, most float64 }{{r.trip, mostTrip}, {r.Door.trip, mostRefusal}, {r.Door.Until, 2 * longestPause}} {
+				assert.Positive(t, c.got)
+				assert.LessOrEqual(t, c.got, c.most)
+			}
+		})
+	}
+}

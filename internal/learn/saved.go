@@ -53,8 +53,8 @@ const (
 
 const (
 	mostPerCall = mostRate    // tokens of a call that are restored, at most
-	mostTrip    = remembered  // seconds of a call that are restored, at most
-	mostRefusal = rarestProbe // seconds until a 429 is received that are restored, at most
+	mostTrip    = remembered  // seconds of a call, at most: a process that sleeps makes it look longer
+	mostRefusal = rarestProbe // seconds until a 429 is received, at most: likewise
 )
 
 // restore goes on with what another machine has learned. Nonsense in it is brought within bounds.
@@ -67,10 +67,10 @@ func (m *Machine) restore(s *Saved) {
 		m.Tokens.Expect(tokens, Cycle(max(calls, leastRate)), false)
 	}
 	if s.Trip > 0 {
-		m.trip = min(s.Trip, mostTrip)
+		m.trip = min(max(tiny, s.Trip), mostTrip)
 	}
 	if s.Refusal > 0 {
-		m.Door.trip = min(s.Refusal, mostRefusal)
+		m.Door.trip = min(max(tiny, s.Refusal), mostRefusal)
 	}
 	m.tally.perCall = min(max(0, s.PerCall), mostPerCall)
 	m.noise.Share = min(max(0, s.Noise), noisy)
