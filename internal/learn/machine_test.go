@@ -508,10 +508,11 @@ func TestNonsenseInSavedIsBounded(t *testing.T) {
 		assert.Positive(t, s.Refusal)
 		assert.LessOrEqual(t, s.Noise, noisy)
 		assert.LessOrEqual(t, s.Window, 86400.0)
-		assert.LessOrEqual(t, max(s.Short, s.Long), float64(longestLie))
-		for _, least := range []float64{s.PerCall, s.Noise, s.Window, s.Short, s.Long} {
-			assert.GreaterOrEqual(t, least, 0.0, "%v", v)
+		assert.True(t, s.Window == 0 || s.Window >= interruption, "%v", v)
+		for _, factor := range []float64{s.Short, s.Long} {
+			assert.True(t, factor == 0 || factor >= shortestLie && factor <= longestLie, "%v", v)
 		}
+		assert.GreaterOrEqual(t, min(s.PerCall, s.Noise), 0.0, "%v", v)
 		for _, p := range []*Pacer{&m.Calls, &m.Tokens} {
 			assert.False(t, math.IsInf(p.Pace(), 0) || p.Pace() > 2*mostRate, "%v: %v", v, p.Pace())
 		}

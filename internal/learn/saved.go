@@ -74,11 +74,13 @@ func (m *Machine) restore(s *Saved) {
 	}
 	m.tally.perCall = min(max(0, s.PerCall), mostPerCall)
 	m.noise.Share = min(max(0, s.Noise), noisy)
-	m.spans.Window = min(max(0, s.Window), mostWindow)
-	m.Calls.SetSpan(m.spans.Window)
-	m.Tokens.SetSpan(m.spans.Window)
-	m.Door.truths[short].factor = min(max(0, s.Short), longestLie)
-	m.Door.truths[long].factor = min(max(0, s.Long), longestLie)
+	if s.Window >= interruption { // a shorter one is never measured
+		m.spans.Window = min(s.Window, mostWindow)
+		m.Calls.SetSpan(m.spans.Window)
+		m.Tokens.SetSpan(m.spans.Window)
+	}
+	m.Door.truths[short].restore(s.Short)
+	m.Door.truths[long].restore(s.Long)
 	if s.InFlight >= 1 {
 		m.knows = true
 		m.Flight.Cap(min(s.InFlight, m.Flight.Max), m.trip)

@@ -32,6 +32,12 @@ func (t *Truth) mul() float64 {
 	return t.factor
 }
 
+func (t *Truth) restore(factor float64) {
+	if factor > 0 {
+		t.factor = min(max(shortestLie, factor), longestLie)
+	}
+}
+
 // Shut returns how long to wait after the first refusal of a closure. rate is what could be sent meanwhile, and least how long
 // an answer takes.
 func (t *Truth) Shut(now, asked, rate, least float64) float64 {
