@@ -352,6 +352,15 @@ func TestAPresetsQuotaIsNotSpread(t *testing.T) {
 	}
 }
 
+// What an earlier run has saved replaces a preset. Its calls may have used the quota.
+func TestNoPresetsQuotaIsLeftAfterAnotherRun(t *testing.T) {
+	c := Config{Initial: 100, Max: 100, CallRate: 1, CallBurst: 60, TokenRate: 10, TokenBurst: 600, Few: 32}
+	c.Saved = Saved{Calls: 1, Tokens: 10}
+	m := New(c)
+	assert.InDelta(t, 1/margin, m.Wait(0, 0, 0), 1e-9)
+	assert.InDelta(t, 10/margin, m.Wait(0, 100, 0), 1e-9)
+}
+
 // At a rate that was expected, the bucket fills during the first pause. A later pause is not made up for, nor is any at a rate that
 // has just been measured, which may be far too high.
 func TestWhatComesInDuringTheFirstPauseGoesAtOnce(t *testing.T) {

@@ -62,9 +62,11 @@ func (m *Machine) restore(s *Saved) {
 	calls, tokens := min(s.Calls, mostRate), min(s.Tokens, mostRate)
 	if calls > 0 {
 		m.Calls.Expect(calls, Cycle(calls), false)
+		m.Calls.Save(0)
 	}
 	if tokens > 0 {
 		m.Tokens.Expect(tokens, Cycle(max(calls, leastRate)), false)
+		m.Tokens.Save(0)
 	}
 	if s.Trip > 0 {
 		m.trip = min(max(tiny, s.Trip), mostTrip)
