@@ -50,18 +50,19 @@ const (
 )
 
 const (
-	leastRate   = tiny       // units per second: no rate is lower
-	leastBucket = handful    // calls that the provider's bucket is taken to hold, at least
-	eagerMost   = several    // times as soon, at most, a fast rate is measured
-	turnsDeep   = several    // calls, and calls' tokens, that may go at once where both are paced
-	windowMost  = standBy    // times the rate: the pace, at most, where calls are counted in windows
-	grownFar    = standBy    // times the rate: a faster pace is far from it
-	riseProof   = rare       // of what comes in during a cycle: so much more than the model allows proves that the limit has risen
-	riseSpans   = enough     // windows of the provider: a cycle counts as that long at least
-	miscount    = enough     // units by which the model may be wrong
-	fewLeast    = memoryFell // of the pace: what a measurement on a handful of calls leaves at least
-	burstFades  = recent     // marks over which a learned burst fades
-	earlyMarks  = enough     // marks: the rate of so few is likely to be too low
+	leastRate   = tiny        // units per second: no rate is lower
+	leastBucket = handful     // calls that the provider's bucket is taken to hold, at least
+	eagerMost   = several     // times as soon, at most, a fast rate is measured
+	turnsDeep   = several     // calls, and calls' tokens, that may go at once where both are paced
+	windowMost  = standBy     // times the rate: the pace, at most, where calls are counted in windows
+	grownFar    = standBy     // times the rate: a faster pace is far from it
+	riseProof   = rare        // of what comes in during a cycle: so much more than the model allows proves that the limit has risen
+	riseSpans   = enough      // windows of the provider: a cycle counts as that long at least
+	miscount    = enough      // units by which the model may be wrong
+	fewLeast    = memoryFell  // of the pace: what a measurement on a handful of calls leaves at least
+	burstFades  = recent      // marks over which a learned burst fades
+	earlyMarks  = enough      // marks: the rate of so few is likely to be too low
+	mostOwed    = rarestProbe // seconds of the pace that calls owe for using more than they reserved, at most
 )
 
 // Cycle is how long the pace takes from one probe to the next while marks do not
@@ -186,10 +187,12 @@ func (p *Pacer) Take(n float64) {
 	p.fills = p.fills && p.level >= n
 }
 
-// Return gives back what Take charged.
+// Return gives back what Take charged. What was used beyond that, by a number in a response, holds calls back for a
+// minute at most.
 func (p *Pacer) Return(n float64) {
-	p.level += n
-	p.model += n
+	most := -mostOwed * p.Rate
+	p.level = max(p.level+n, min(p.level, most))
+	p.model += max(n, most)
 }
 
 // Again lets a refused call of n go as soon as the gate opens: it has not had its turn.

@@ -352,6 +352,24 @@ func TestAPresetsQuotaIsNotSpread(t *testing.T) {
 	}
 }
 
+// A response may report more tokens than any call can use.
+func TestANumberInAResponseHoldsCallsBackForAMinuteAtMost(t *testing.T) {
+	for name, c := range map[string]struct{ beyond, level, model float64 }{
+		"more than reserved": {200, -400, -400},
+		"nonsense":           {1e12, -600, -1200},
+	} {
+		p := expectTen()
+		p.Return(-c.beyond)
+		p.Return(-c.beyond)
+		assert.InDelta(t, c.level, p.level, 0, name)
+		assert.InDelta(t, c.model, p.model, 0, name)
+	}
+	p := expectTen()
+	p.Take(1000)
+	p.Return(-1)
+	assert.InDelta(t, -1000, p.level, 0, "what a call has reserved is waited for")
+}
+
 // What an earlier run has saved replaces a preset. Its calls may have used the quota.
 func TestNoPresetsQuotaIsLeftAfterAnotherRun(t *testing.T) {
 	c := Config{Initial: 100, Max: 100, CallRate: 1, CallBurst: 60, TokenRate: 10, TokenBurst: 600, Few: 32}
