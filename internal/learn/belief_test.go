@@ -112,6 +112,7 @@ func TestAWindowIsForgottenWhenMoreIsTakenForLonger(t *testing.T) {
 	r := runMachine(Config{CallRate: 10})
 	r.spans.Window = 60
 	r.Calls.SetSpan(60)
+	r.due = 300
 	for at := 0.0; at < 300; at++ {
 		r.Calls.Binding = true
 		r.tick(at, false)

@@ -104,7 +104,9 @@ func (d *Door) hears() float64 {
 }
 
 // Heard records how long a refusal took to be received.
-func (d *Door) Heard(took float64) { d.trip += smoothing * (min(max(tiny, took), mostRefusal) - d.trip) }
+func (d *Door) Heard(took float64) {
+	d.trip += smoothing * (min(max(tiny, took), mostRefusal) - d.trip)
+}
 
 // Refused notes the first refusal of an epoch, of a call that left at the moment left.
 func (d *Door) Refused(left float64) { d.left, d.probed, d.asked = left, 0, false }

@@ -35,6 +35,7 @@ type Machine struct {
 	reopens  bool    // the next call ends a pause in which nothing was admitted
 	dark     float64 // seconds since the mark during which no call was admitted
 	at       float64 // the last tick
+	due      float64 // the next one, of a process that does not sleep
 	knows    bool    // a refusal has marked the provider's bucket as empty
 	first    bool    // the first mark has just been made
 	trip     float64 // smoothed time of a call that was taken, seconds
@@ -152,12 +153,13 @@ func (m *Machine) tick(now float64, slack bool) {
 	m.at = now
 	idle := m.slack && !m.Door.Shut() // since the last tick
 	grow := open && !m.Door.Stuck() && now >= m.slowBy
+	held := grow && now <= m.due+interruption // later, the process has slept
 	m.slack = slack
 	m.Calls.Turns, m.Tokens.Turns = m.Tokens.On, m.Tokens.On
 	m.Calls.Spaced = !m.quota.Calls.Known || m.trust.Ignored(now)
-	m.Flight.Tick(now, grow)
-	m.pace(now, &m.Calls, OfCalls, 1, open, grow, idle)
-	m.pace(now, &m.Tokens, OfTokens, m.unit, open, grow, idle)
+	m.Flight.Tick(now, held)
+	m.pace(now, &m.Calls, OfCalls, 1, open, held, idle)
+	m.pace(now, &m.Tokens, OfTokens, m.unit, open, held, idle)
 	if grow && !slack && !m.off.Has(MemoryRule) {
 		m.retry(now)
 	}
@@ -255,6 +257,12 @@ func (m *Machine) binding(flight, calls bool) {
 func (m *Machine) Wait(now, tokens float64, inFlight int) float64 {
 	m.unit = tokens
 	m.tick(now, false)
+	wait := m.wait(now, tokens, inFlight)
+	m.due = now + wait
+	return wait
+}
+
+func (m *Machine) wait(now, tokens float64, inFlight int) float64 {
 	m.bound = ByGate
 	if now < m.Door.Until {
 		return m.Door.Until - now

@@ -872,3 +872,18 @@ func TestARejectionEndsWhatIsSaved(t *testing.T) {
 		})
 	}
 }
+
+// A process that sleeps for an hour while a call waits has not held it back for an hour.
+func TestAProcessThatSleepsDoesNotGrow(t *testing.T) {
+	for name, c := range map[string]struct {
+		late  float64
+		grows bool
+	}{"a late timer": {1, true}, "it slept": {hour, false}} {
+		r := runMachine(Config{CallRate: 10})
+		for r.Wait(1, 100, 1) == 0 {
+			r.send(1)
+		}
+		r.Wait(1.1+c.late, 100, 1)
+		assert.Equal(t, c.grows, r.Calls.active > 0, name)
+	}
+}
