@@ -251,7 +251,7 @@ func (p *Pacer) Set(rate, cycle float64) {
 }
 
 func (p *Pacer) begin(rate, cycle float64) {
-	p.Rate, p.cycle = max(rate, leastRate), cycle
+	p.Rate, p.cycle = min(max(rate, leastRate), mostRate), cycle
 	p.active, p.fast, p.model, p.spurs = 0, 0, 0, false
 }
 

@@ -264,6 +264,16 @@ func TestAPaceThatGrowsForHoursIsFinite(t *testing.T) {
 	}
 }
 
+func TestNoRateIsBeyondAllMeasure(t *testing.T) {
+	p := Pacer{}
+	for rate, want := range map[float64]float64{0: leastRate, 1e300: mostRate} {
+		p.Expect(rate, 20, false)
+		assert.InDelta(t, want, p.Rate, 0)
+		p.Set(rate, 20)
+		assert.InDelta(t, want, p.Rate, 0)
+	}
+}
+
 // Headers that show room speed the pace up, until the room is taken.
 func TestRoomSpeedsThePaceUp(t *testing.T) {
 	p := expectTen()

@@ -59,13 +59,12 @@ const (
 
 // restore goes on with what another machine has learned. Nonsense in it is brought within bounds.
 func (m *Machine) restore(s *Saved) {
-	calls, tokens := min(s.Calls, mostRate), min(s.Tokens, mostRate)
-	if calls > 0 {
-		m.Calls.Expect(calls, Cycle(calls), false)
+	if s.Calls > 0 {
+		m.Calls.Expect(s.Calls, Cycle(s.Calls), false)
 		m.Calls.Save(0)
 	}
-	if tokens > 0 {
-		m.Tokens.Expect(tokens, Cycle(max(calls, leastRate)), false)
+	if s.Tokens > 0 {
+		m.Tokens.Expect(s.Tokens, Cycle(s.Calls), false)
 		m.Tokens.Save(0)
 	}
 	if s.Trip > 0 {
