@@ -16,7 +16,7 @@ import (
 
 // tuned is how many values the controller is tuned by. It may be lowered; the goal is 60.
 const (
-	tuned = 81
+	tuned = 80
 	goal  = 60
 )
 
