@@ -53,11 +53,11 @@ func (r Rate) as(calls float64) Rate {
 const (
 	handful       = 10   // calls: among fewer, the one that was refused matters, and a bucket may have held them all
 	lately        = 5    // seconds that show what is admitted now: the bucket may have run over earlier
-	nextStretch   = 0.8  // of a stretch of time: the next shorter one that is looked at; first minute
 	perCallWeight = 0.05 // weight of the newest call in the smoothed tokens of a call
 )
 
 const (
+	nextStretch = 1 / spanAlike // of a stretch of time: the next shorter one that is looked at, which is not alike
 	cautious    = 1 - sameLevel // of what was admitted lately: the rate is the same, and no lower
 	exactFrom   = recent        // calls since the mark: of more, it is known exactly whether one got through
 	markedFor   = cycleShortest // seconds of small measurements under a cap: the bucket was empty at each, so that its rate is known
