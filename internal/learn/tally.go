@@ -51,9 +51,8 @@ func (r Rate) as(calls float64) Rate {
 }
 
 const (
-	handful       = 10   // calls: among fewer, the one that was refused matters, and a bucket may have held them all
-	lately        = 5    // seconds that show what is admitted now: the bucket may have run over earlier
-	perCallWeight = 0.05 // weight of the newest call in the smoothed tokens of a call
+	handful = 10 // calls: among fewer, the one that was refused matters, and a bucket may have held them all
+	lately  = 5  // seconds that show what is admitted now: the bucket may have run over earlier
 )
 
 const (
@@ -87,7 +86,7 @@ func (t *Tally) Counts(c Call) bool { return t.begun && c.Seq > t.base }
 
 // Answered notes what a call really used.
 func (t *Tally) Answered(c Call, used float64) {
-	t.perCall += perCallWeight * (used - t.perCall)
+	t.perCall += callWeight * (used - t.perCall)
 	t.given += c.Tokens - used
 	t.back += max(0, c.Tokens-used)
 }
