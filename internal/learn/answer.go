@@ -7,7 +7,7 @@ type Answer struct {
 	Calls, Tokens Told    // what the headers say
 }
 
-const tripWeight = 0.1 // weight of the newest call in the smoothed time of a call
+const callWeight = 0.1 // weight of the newest call in the smoothed time and tokens of a call
 
 // Answered says that a call was taken.
 func (m *Machine) Answered(now float64, c Call, a Answer) {
@@ -27,7 +27,7 @@ func (m *Machine) Answered(now float64, c Call, a Answer) {
 	if m.Door.Opens(c.At) {
 		m.opened(c.At)
 	}
-	m.trip += tripWeight * (min(max(tiny, now-c.At), mostTrip) - m.trip)
+	m.trip += callWeight * (min(max(tiny, now-c.At), mostTrip) - m.trip)
 	if m.tally.Counts(c) {
 		m.tally.Answered(c, a.Used)
 		m.Tokens.Return(c.Tokens - a.Used)

@@ -9,7 +9,7 @@ const (
 	rare         = 0.05        // of the calls, or of what comes in: less is an exception
 	enough       = 3           // observations, marks or windows that agree: what they show is believed; what fewer show is not
 	convinced    = 4           // observations against a belief, less those for it: it is given up
-	several      = 4           // calls: fewer are worth no test, and nothing follows from them
+	several      = convinced   // calls: fewer convince of nothing, and are worth no test
 	backOff      = 0.9         // of the calls in flight, or of a pace: what a cut without a measurement, or with a poor one, leaves
 	smoothing    = 0.2         // weight of the newest observation in a smoothed value that has no weight of its own
 	shortest     = 0.5         // seconds: over less time nothing is measured or compared

@@ -95,7 +95,7 @@ func (m *Machine) reconsider(c Call) {
 	case m.off.Has(GrowthRule):
 		return
 	case got >= handful && burst:
-	case got >= 1 && got < handful && m.Door.Until-m.cut > 1+latest: // a second may be any fraction, rounded up
+	case got >= 1 && got < handful && m.Door.Until-m.cut > 1+askedJitter: // a second may be any fraction, rounded up
 		got += min(got, float64(m.hits)-1) // refusals may have cost quota, too
 		rate = min(m.Calls.Rate, (got+1)/(c.At-m.tally.start))
 	default:

@@ -22,17 +22,19 @@ type Door struct {
 }
 
 const (
-	firstTrip    = 0.2    // seconds until a 429 is received, before one was
-	heardBy      = 2.5    // refusal round trips in which the refusal of a probe would have arrived
-	settles      = 1.5    // refusal round trips in which the refusals that are on their way arrive
-	latest       = 0.1    // seconds that jitter adds to a Retry-After, at most; it never shortens one
-	jitter       = 0.25   // of a wait that no response asks for: what is added at most
-	askedJitter  = 0.1    // of a wait that a response asks for, or after an overload: what is added at most
-	firstProbe   = 0.25   // seconds until the first probe without a Retry-After; each later wait is twice as long
-	rarestProbe  = minute // seconds between two probes, at most
-	probeShare   = 0.02   // of the learned rate: what probes may use
-	longestPause = 5      // seconds of a pause after a refusal that does not ask for one, at most
+	firstTrip   = 0.2    // seconds until a 429 is received, before one was
+	heardBy     = 2.5    // refusal round trips in which the refusal of a probe would have arrived
+	settles     = 1.5    // refusal round trips in which the refusals that are on their way arrive
+	jitter      = 0.25   // of a wait that no response asks for: what is added at most
+	askedJitter = 0.1    // of a wait that a response asks for, or after an overload: what is added at most; of a longer Retry-After, of a second
+	firstProbe  = 0.25   // seconds until the first probe without a Retry-After; each later wait is twice as long
+	rarestProbe = minute // seconds between two probes, at most
+	probeShare  = 0.02   // of the learned rate: what probes may use
 )
+
+// longestPause is the longest pause after a refusal that does not ask for one, in seconds. After a longer one, what was admitted
+// lately would be nothing.
+const longestPause = lately
 
 // The wait at an overload that does not ask for one.
 const (
@@ -117,7 +119,7 @@ func (d *Door) wait(until float64) { d.Until = max(d.Until, until) }
 // Obey waits as long as a refusal asks, corrected by what was true before.
 func (d *Door) Obey(now, asked, rate, luck float64) {
 	d.asked = true
-	later := luck * min(askedJitter*asked, latest)
+	later := luck * askedJitter * min(asked, 1)
 	if d.off.Has(TruthRule) {
 		d.wait(now + asked + later)
 		return

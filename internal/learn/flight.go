@@ -149,11 +149,7 @@ func (f *Flight) Hover(n float64) {
 	if f.mode != hovering {
 		f.mode, f.bound, f.origin = hovering, max(1, n), n
 	} else {
-		cut := hoverCut
-		if f.part {
-			cut = evenCut
-		}
-		f.bound = max(1, (1-cut)*f.bound)
+		f.bound = max(1, (1-hoverCut)*f.bound)
 	}
 	f.level = f.bound
 }

@@ -8,9 +8,9 @@ type History struct {
 }
 
 const (
-	historyLevels = 16   // of resolution, that are kept
+	historyLevels = 20   // of resolution, that are kept
 	historyPoints = 32   // points that are kept of each
-	historyStep   = 0.01 // seconds between the points of the finest level
+	historyStep   = tiny // seconds between the points of the finest level
 )
 
 type historyLevel struct {

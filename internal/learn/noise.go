@@ -30,14 +30,14 @@ const (
 )
 
 const (
-	explained = 0.985 // of the rate believed: the provider's bucket was empty
-	trend     = 0.33  // unexplained refusals whose mean is below this part of the calls from the first to the last become rarer; headrace demo
-	leakLeast = 0.01  // refusals forgotten with each call, besides twice the share; beyond: 2 and 5 % random rejections
+	trend     = 0.33 // unexplained refusals whose mean is below this part of the calls from the first to the last become rarer; headrace demo
+	leakLeast = 0.01 // refusals forgotten with each call, besides twice the share; beyond: 2 and 5 % random rejections
 )
 
 const (
-	paceFell = backOff // of the pace before the first unexplained cut: below it, a limit would no longer refuse
-	needMost = recent  // unexplained refusals that a share needs as evidence, at most
+	explained = 1 - 0.5*climbBy // of the rate believed: closer to it than to the pace just after a mark, so the provider's bucket was empty
+	paceFell  = backOff         // of the pace before the first unexplained cut: below it, a limit would no longer refuse
+	needMost  = recent          // unexplained refusals that a share needs as evidence, at most
 )
 
 // Know says that so large a share of calls is refused for nothing.

@@ -26,15 +26,15 @@ const (
 	draftFirst = 50  // calls held back before a try
 	draftShare = 0.1 // of what the bucket or window holds: if so much more is taken, the headers are too low
 	draftPace  = 2   // times what comes in, or what gets the proof just before the window turns: the pace of a try
-	draftCost  = 50  // times the wait that a rejection asked for: seconds to the next try
 )
 
 const (
-	draftAgain = handful       // calls held back before a try in a window, or if the last one found the headers too low
-	draftMost  = trustMost     // seconds of a try, or to the next one, at most: meanwhile the limit may have changed
-	draftLasts = cycleShortest // seconds of a try, at least
-	draftTimes = draftPace     // times what the proof takes to come in: seconds of a try
-	draftEnd   = windowShare   // of a window: a try that is rejected at its end costs no more
+	draftCost  = 1 / probeShare // times the wait that a rejection asked for: seconds to the next try, so that tries cost no more than probes
+	draftAgain = handful        // calls held back before a try in a window, or if the last one found the headers too low
+	draftMost  = trustMost      // seconds of a try, or to the next one, at most: meanwhile the limit may have changed
+	draftLasts = cycleShortest  // seconds of a try, at least
+	draftTimes = draftPace      // times what the proof takes to come in: seconds of a try
+	draftEnd   = windowShare    // of a window: a try that is rejected at its end costs no more
 )
 
 // Wait is how long until a call may go which the headers hold back for so long. own is

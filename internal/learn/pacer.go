@@ -43,7 +43,6 @@ const (
 
 	cycleOne      = 63             // seconds that a cycle takes at one unit per second; twelve
 	cycleShortest = 20             // seconds, of a fast rate
-	cycleLongest  = 10 * minute    // seconds, of a rate far below one per second
 	cyclePower    = 0.3            // exponent: a cycle shrinks by this power of a rate above one per second
 	slowPower     = 1 - cyclePower // exponent: and grows by this one below
 	eagerCalls    = 12             // units per second: a faster rate can be measured sooner than in a whole cycle; on-off 30 s
@@ -75,7 +74,7 @@ func settled(rate float64) float64 {
 	if rate >= 1 {
 		return max(cycleShortest, cycleOne*math.Pow(rate, -cyclePower))
 	}
-	return min(cycleLongest, cycleOne*math.Pow(rate, -slowPower))
+	return cycleOne * math.Pow(rate, -slowPower)
 }
 
 // eager is the share of a settled cycle in which a rate can be measured.

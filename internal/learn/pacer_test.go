@@ -18,7 +18,7 @@ func expectTen() *Pacer {
 }
 
 func TestCycleIsShorterForAHigherRate(t *testing.T) {
-	for _, c := range []struct{ rate, want float64 }{{0, 600}, {0.01, 600}, {1, 63}, {10, 31.6}, {12, 29.9}, {24, 12.1}, {48, 5}, {1e6, 5}} {
+	for _, c := range []struct{ rate, want float64 }{{0, 7931.2}, {0.01, 1582.5}, {1, 63}, {10, 31.6}, {12, 29.9}, {24, 12.1}, {48, 5}, {1e6, 5}} {
 		assert.InDelta(t, c.want, Cycle(c.rate), 0.1, "%v", c.rate)
 	}
 }

@@ -4,11 +4,13 @@ import "math"
 
 // Source of these: four and sixteen processes on one quota in internal/simulate.
 const (
-	evenGain    = 3 * hoverGain // like hoverGain, where the cap is shared
-	evenCut     = 0.15          // of the bound, for each rejection where the cap is shared
-	evenFirst   = 15            // seconds of a cycle where the limit is shared
-	evenSlope   = 6             // seconds more for each call per second of the whole limit
-	evenLongest = 90            // seconds of such a cycle, at most
+	evenSlope   = 6  // seconds of a shared cycle for each call per second of the whole limit, besides evenFirst
+	evenLongest = 90 // seconds of a shared cycle, at most
+)
+
+const (
+	evenGain  = 2 * hoverGain // like hoverGain, where the cap is shared
+	evenFirst = cycleShortest // seconds of a cycle where the limit is shared, at least
 )
 
 const debtMost = several // times what a part of a bucket holds: no more of what was sent beyond the part is made up for

@@ -223,15 +223,6 @@ func TestTurnsThatAreGivenBack(t *testing.T) {
 	assert.InEpsilon(t, 460, m.quota.Tokens.part.level, 1e-9, "what it did not use")
 }
 
-func TestAShareOfACapIsCutByMore(t *testing.T) {
-	for share, want := range map[float64]float64{0: 10 * (1 - hoverCut), 0.25: 10 * (1 - evenCut)} {
-		m := New(Config{Initial: 4, Max: 50, Share: share})
-		m.Flight.Hover(10)
-		m.Flight.Hover(10)
-		assert.InEpsilon(t, want, m.Flight.bound, 1e-9)
-	}
-}
-
 // What is beyond a share is for others, so it is not tried whether there is more.
 func TestAShareTriesNoMoreThanTheHeadersDeclare(t *testing.T) {
 	for share, tries := range map[float64]bool{0: true, 0.25: false} {

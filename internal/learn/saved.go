@@ -46,15 +46,13 @@ func (m *Machine) Save() Saved {
 }
 
 // Bounds of what is restored, which may be nonsense.
-const (
-	mostRate   = 1e15 // units per second; by definition: far above any real rate, and all that is computed from it is finite
-	mostWindow = day  // seconds of a window that are restored, at most
-)
+const mostWindow = day // seconds of a window that are restored, at most
 
 const (
-	mostPerCall = mostRate    // tokens of a call that are restored, at most
-	mostTrip    = remembered  // seconds of a call, at most: a process that sleeps makes it look longer
-	mostRefusal = rarestProbe // seconds until a 429 is received, at most: likewise
+	mostRate    = 1 / rounding // units per second: far above any real rate, and all that is computed from it is finite
+	mostPerCall = mostRate     // tokens of a call that are restored, at most
+	mostTrip    = remembered   // seconds of a call, at most: a process that sleeps makes it look longer
+	mostRefusal = rarestProbe  // seconds until a 429 is received, at most: likewise
 )
 
 // restore goes on with what another machine has learned. Nonsense in it is brought within bounds.

@@ -51,14 +51,13 @@ func (r Rate) as(calls float64) Rate {
 }
 
 const (
-	handful       = 10   // calls: among fewer, the one that was refused matters, and a bucket may have held them all
-	lately        = 5    // seconds that show what is admitted now: the bucket may have run over earlier
-	cautious      = 0.95 // of what was admitted lately: the rate is no lower
-	nextStretch   = 0.8  // of a stretch of time: the next shorter one that is looked at; first minute
-	perCallWeight = 0.05 // weight of the newest call in the smoothed tokens of a call
+	handful = 10 // calls: among fewer, the one that was refused matters, and a bucket may have held them all
+	lately  = 5  // seconds that show what is admitted now: the bucket may have run over earlier
 )
 
 const (
+	nextStretch = 1 / spanAlike // of a stretch of time: the next shorter one that is looked at, which is not alike
+	cautious    = 1 - sameLevel // of what was admitted lately: the rate is the same, and no lower
 	exactFrom   = recent        // calls since the mark: of more, it is known exactly whether one got through
 	markedFor   = cycleShortest // seconds of small measurements under a cap: the bucket was empty at each, so that its rate is known
 	latelyCalls = recent        // calls: what was admitted lately is evidence by itself
@@ -87,7 +86,7 @@ func (t *Tally) Counts(c Call) bool { return t.begun && c.Seq > t.base }
 
 // Answered notes what a call really used.
 func (t *Tally) Answered(c Call, used float64) {
-	t.perCall += perCallWeight * (used - t.perCall)
+	t.perCall += callWeight * (used - t.perCall)
 	t.given += c.Tokens - used
 	t.back += max(0, c.Tokens-used)
 }

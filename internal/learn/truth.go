@@ -16,7 +16,6 @@ type Truth struct {
 const (
 	longestLie  = 8    // times what is asked: the factor, at most
 	shortestLie = 0.01 // times what is asked: the factor, at least; beyond: a Retry-After that is five times too long
-	mostMore    = 2    // times the factor so far, at once: an outage, too, is longer than it asks for
 )
 
 const (
@@ -96,7 +95,7 @@ func (t *Truth) Opened(sent float64) {
 		t.Testing, t.every, t.obeyed = false, 1, 0
 		t.factor = max(shortestLie, min(t.tried, t.mul()/2))
 	case t.again > 0 && t.asked > 0:
-		took := max(1, min(longestLie, mostMore*t.mul(), (sent-t.shutAt)/t.asked))
+		took := max(1, min(longestLie, 2*t.mul(), (sent-t.shutAt)/t.asked)) // an outage, too, is longer than it asks for
 		t.factor = t.mul() + 0.5*(took-t.mul())
 		t.again, t.obeyed, t.every = 0, 0, testAgain
 	}
