@@ -27,7 +27,8 @@ func (m *Machine) Answered(now float64, c Call, a Answer) {
 	if m.Door.Opens(c.At) {
 		m.opened(c.At)
 	}
-	m.trip += tripWeight * (now - c.At - m.trip)
+	m.trips++
+	m.trip += max(tripWeight, 1/m.trips) * (now - c.At - m.trip)
 	if m.tally.Counts(c) {
 		m.tally.Answered(c, a.Used)
 		m.Tokens.Return(c.Tokens - a.Used)

@@ -67,7 +67,7 @@ func (m *Machine) restore(s *Saved) {
 		m.Tokens.Expect(tokens, Cycle(max(calls, leastRate)), false)
 	}
 	if s.Trip > 0 {
-		m.trip = min(s.Trip, mostTrip)
+		m.trip, m.trips = min(s.Trip, mostTrip), firstTrips
 	}
 	if s.Refusal > 0 {
 		m.Door.trip = min(s.Refusal, mostRefusal)
