@@ -143,6 +143,13 @@ func (f *Flight) Cap(n, rtt float64) {
 	f.high++
 }
 
+// Takes says that calls take so long at least: a claimed cap is tried less often.
+func (f *Flight) Takes(rtt float64) {
+	if f.Claimed && f.mode == steady {
+		f.cycle = max(f.cycle, settled(f.level/max(rtt, leastTrip)))
+	}
+}
+
 // Hover cuts the bound by a step, and lets it grow so that one such step comes
 // for every so many calls.
 func (f *Flight) Hover(n float64) {
@@ -213,6 +220,9 @@ func (f *Flight) Agreed() bool {
 // Return begins to raise the bound to n, by one for each answer, or lowers it at once.
 func (f *Flight) Return(n float64) {
 	f.kept = kept{f.mode, float64(f.Bound(0)), f.level}
+	if f.mode == hovering { // it grows by less than a call from one trial to the next
+		f.kept.bound = f.bound
+	}
 	f.bound = f.kept.bound + 1
 	f.mode, f.level, f.active = returning, n, 0
 	if f.bound >= n {

@@ -115,3 +115,40 @@ func TestRandomRejectionsDoNotHoldTheCallsInFlightDown(t *testing.T) {
 	}
 	assert.Greater(t, taken/600, 15.0, "calls per second")
 }
+
+// Else a bound of a few calls, which takes long to grow by one, would never grow.
+func TestATrialKeepsThePartOfACallByWhichTheBoundHasGrown(t *testing.T) {
+	r := hoversAtTen(false)
+	r.Flight.bound = 10.7
+	r.Wait(3, 100, 0)
+	assert.Equal(t, 11, r.InFlight())
+	r.Answered(3.15, r.send(3.1), Answer{InFlight: 50})
+	r.Refused(5.1, r.send(5), Refusal{})
+	assert.InDelta(t, 10.7, r.Flight.bound, 0)
+}
+
+func TestARejectionThatDoesNotNameTheCapIsNotDueToIt(t *testing.T) {
+	r := hoversAtTen(true)
+	for i := range 2 * aliensMost {
+		at := 2 + float64(i)
+		r.Answered(at+0.1, r.send(at), Answer{})
+		r.Refused(at+0.2, r.send(at+0.1), Refusal{})
+		if i < aliensMost {
+			assert.Equal(t, 10, r.InFlight())
+		}
+	}
+	assert.Less(t, r.InFlight(), 10, "if they keep coming, it may be")
+}
+
+func TestAnOutageDoesNotRefuteACapThatIsNamed(t *testing.T) {
+	for _, named := range []bool{true, false} {
+		r := hoversAtTen(named)
+		r.Flight.hold(10)
+		for at := 2.0; at < 20; at++ {
+			c := r.send(at)
+			c.Others = 0
+			r.Refused(at+0.1, c, Refusal{})
+		}
+		assert.Equal(t, named, r.Flight.Claimed)
+	}
+}

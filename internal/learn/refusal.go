@@ -202,6 +202,9 @@ const noneTaken = handful // calls that were refused while none was taken: it is
 // noCap reports whether no cap can be what refuses the call c although nothing is admitted: one of ours takes what is
 // below it. Others may fill one that they share, but not each time that a call is alone.
 func (m *Machine) noCap(c Call) bool {
+	if m.Flight.Claimed && m.claim.named { // other limits and errors do not name it
+		return false
+	}
 	if m.Flight.mode == hovering {
 		return m.Flight.Claimed && m.Door.refused >= convinced && m.claim.wasLonely(c)
 	}

@@ -66,7 +66,7 @@ func (m *Machine) restore(s *Saved) {
 		m.Tokens.Save(0)
 	}
 	if s.Trip > 0 {
-		m.trip = min(max(tiny, s.Trip), mostTrip)
+		m.trip, m.trips = min(max(tiny, s.Trip), mostTrip), firstTrips
 	}
 	if s.Refusal > 0 {
 		m.Door.trip = min(max(tiny, s.Refusal), mostRefusal)

@@ -25,6 +25,12 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 	}
 	m.claim.Refused(c.Others, r.hinted())
 	isACap := r.Names == FlightLimit
+	if m.notNamed(r) && !m.claim.Alien() {
+		m.Door.Foreign(now, m.luck.Float64())
+		m.note(Decision{At: now, Kind: Verdict, Why: WhyForeign})
+		m.begin(now, c)
+		return isNothing
+	}
 	if !isACap && !r.hinted() {
 		switch {
 		case m.Flight.Claimed:
@@ -100,6 +106,11 @@ func (m *Machine) lit(r Rate) Rate {
 		r.Tokens *= more
 	}
 	return r
+}
+
+// notNamed reports a refusal without a reason, a wait or meters, under a cap that refusals name: it is not due to the cap.
+func (m *Machine) notNamed(r *Refusal) bool {
+	return m.Flight.Claimed && m.claim.named && r.Names == Unnamed && !r.hinted() && !r.told() && !m.off.Has(StrayRule)
 }
 
 // foreign reports a refusal that looks different from those of the rate, so that the rate must not answer it. If more of them
