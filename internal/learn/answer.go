@@ -59,7 +59,8 @@ func (m *Machine) opened(left float64) {
 // span ends what is measured of a window: the first call that it took when it
 // opened again left at the moment left, when so many calls had been admitted.
 func (m *Machine) span(left, calls float64) {
-	counts := m.Calls.On && !m.Flight.Claimed && !m.Door.Alien() && (!m.quota.Known() || m.trust.Ignored(left)) && !m.off.Has(WindowRule)
+	counts := m.Calls.On && !m.Flight.Claimed && !m.Door.Alien() && !m.Door.Outlasted() &&
+		(!m.quota.Known() || m.trust.Ignored(left)) && !m.off.Has(WindowRule)
 	rate := m.spans.Opened(left, calls, float64(m.hits), m.calm.Settled, counts)
 	if rate == 0 {
 		return

@@ -66,6 +66,10 @@ func (d *Door) honest(asked float64) bool { return asked <= 1 || d.truths[long].
 // short reports whether the wait that was asked for last is known to be too short.
 func (d *Door) short() bool { return d.truths[d.truth].mul() > 1 }
 
+// Outlasted reports whether the provider has refused more than one call after the wait that it asked for, although its waits are
+// not known to be too short: this is an outage.
+func (d *Door) Outlasted() bool { return d.truths[d.truth].again > 1 && !d.short() }
+
 func (d *Door) tested() bool { return d.probing || d.truths[d.truth].Testing }
 
 // Probing is how long a call has to wait for what becomes of a probe. found is

@@ -41,9 +41,11 @@ func TestDoorWeighsShortAndLongWaitsApart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDoor(0)
-			d.Obey(100, c.lie, 0, 0)
-			d.Still(100+c.lie, c.lie, true, 0, 0, 0)
-			d.Opened(100 + 2*c.lie)
+			for _, now := range []float64{100, 200} {
+				d.Obey(now, c.lie, 0, 0)
+				d.Still(now+c.lie, c.lie, true, 0, 0, 0)
+				d.Opened(now + 2*c.lie)
+			}
 			d.Obey(1000, c.asked, 0, 0)
 			assert.InDelta(t, 1000+c.want, d.Until, 1e-9)
 		})

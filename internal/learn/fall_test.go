@@ -191,6 +191,19 @@ func TestOutagesThatLookForeignAreNoWindow(t *testing.T) {
 	assert.InDelta(t, 10, r.Calls.Rate, 1)
 }
 
+// A window that turns says when. An outage asks for a second, again and again.
+func TestOutagesThatOutlastWhatTheyAskForAreNoWindow(t *testing.T) {
+	r := runMachine(Config{Initial: 10, Max: 100})
+	r.play(0, 46, constant(10), Refusal{Asked: 1})
+	for i := range 4 {
+		at := 46 + 60*float64(i)
+		r.play(at, at+16, constant(0), Refusal{Asked: 1})
+		r.play(at+16, at+60, constant(10), Refusal{Asked: 1})
+	}
+	assert.Zero(t, r.reasons(WhyWindow))
+	assert.Zero(t, r.spans.Window)
+}
+
 // The calls before it took no tokens: that is no rate of tokens.
 func TestTokensThatWereNeverTakenHaveNoRate(t *testing.T) {
 	r := runMachine(Config{Initial: 10, Max: 100})

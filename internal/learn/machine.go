@@ -75,7 +75,8 @@ func New(c Config) *Machine {
 	}
 	m.Door = newDoor(c.Off)
 	m.calm = Calm{stretch: 1}
-	m.rates.first, m.levels.first, m.higher.first = againFirst, levelFirst, levelFirst
+	m.rates = Memory{first: againFirst, rate: true}
+	m.levels.first, m.higher.first = levelFirst, levelFirst
 	m.quota.Blind, m.quota.off = c.Blind, c.Off
 	m.Calls.off, m.Tokens.off = c.Off, c.Off
 	m.claim.off = c.Off

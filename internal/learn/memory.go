@@ -4,7 +4,8 @@ package learn
 // and says when to try it again: after an outage it holds as before. A limit
 // that really fell rejects the trials, which become rare and end.
 type Memory struct {
-	first float64 // seconds from a fall to the first trial
+	first float64 // seconds from a fall to the first trial, at most
+	rate  bool    // a rate per second is kept
 	high  float64 // what held
 	until float64 // trials end
 	next  float64 // when the next one is; 0: nothing has fallen
@@ -36,36 +37,45 @@ func (m *Memory) Marked(now, value float64, agreed bool) {
 	case value >= stillHolds*m.high:
 		m.next = 0
 	case (m.next == 0 || now >= m.until) && value < memoryFell*m.high:
-		m.fell(now)
+		m.fell(now, m.soon(now, value))
 	}
+}
+
+// soon is how long after a fall to a value what held is first tried. The trial of a rate costs about one call, which may be
+// probeShare of what is sent until then. But after a trial that has just succeeded without holding, room for a few calls proves nothing.
+func (m *Memory) soon(now, value float64) float64 {
+	if !m.rate || now-m.held < m.first {
+		return m.first
+	}
+	return min(m.first, max(interruption, 1/(probeShare*value)))
 }
 
 // Fell records that high is abandoned for now, although nothing was measured.
 func (m *Memory) Fell(now, high float64) {
 	if m.next == 0 || now >= m.until {
 		m.high = high
-		m.fell(now)
+		m.fell(now, m.first)
 	}
 }
 
 // Explores has more than ever held tried, and begins the pauses between trials anew if there are none.
 func (m *Memory) Explores(now, high float64) {
 	if m.next == 0 || now >= m.until {
-		m.fell(now)
+		m.fell(now, m.first)
 	}
 	m.high = high
 }
 
-func (m *Memory) fell(now float64) {
+func (m *Memory) fell(now, first float64) {
 	if now-m.held > m.pause {
 		m.pause = 0
 	}
 	m.trying, m.until = false, now+remembered
-	m.postpone(now)
+	m.postpone(now, first)
 }
 
-func (m *Memory) postpone(now float64) {
-	m.pause = max(m.first, 2*m.pause)
+func (m *Memory) postpone(now, first float64) {
+	m.pause = max(first, 2*m.pause)
 	m.next = now + m.pause
 }
 
@@ -106,6 +116,6 @@ func (m *Memory) Stop(now float64) {
 // returns the value from which it began.
 func (m *Memory) Refused(now float64) (low float64) {
 	m.trying = false
-	m.postpone(now)
+	m.postpone(now, m.first)
 	return m.low
 }

@@ -1,7 +1,8 @@
 package learn
 
 // Truth learns the factor by which a Retry-After has to be multiplied. One that is too short shows by itself, because the
-// provider is still closed; one that is too long shows only if a probe is sent early now and then.
+// provider is still closed. Only two closures in a row show that, because an outage of a few seconds, too, is longer than it
+// asks for. One that is too long shows only if a probe is sent early now and then.
 type Truth struct {
 	factor  float64 // 0: 1
 	obeyed  int     // closures since the last test
@@ -9,8 +10,9 @@ type Truth struct {
 	Testing bool    // the door is being tried early
 	tried   float64 // at this part of what was asked
 
-	shutAt, asked float64 // of this closure
+	shutAt, asked float64 // of this closure; asked is 0 after it
 	again         int     // refusals after its wait
+	before        float64 // times what was asked that the closure before took, if it was refused after its wait; else 0
 }
 
 const (
@@ -90,13 +92,19 @@ func (t *Truth) Again(asked float64) float64 {
 
 // Opened says that a call which left at sent was not refused.
 func (t *Truth) Opened(sent float64) {
+	took := 0.0
 	switch {
 	case t.Testing:
 		t.Testing, t.every, t.obeyed = false, 1, 0
 		t.factor = max(shortestLie, min(t.tried, t.mul()/2))
-	case t.again > 0 && t.asked > 0:
-		took := max(1, min(longestLie, 2*t.mul(), (sent-t.shutAt)/t.asked)) // an outage, too, is longer than it asks for
-		t.factor = t.mul() + 0.5*(took-t.mul())
+	case t.asked == 0:
+		return
+	case t.again > 0:
+		took = (sent - t.shutAt) / t.asked
+		if both := min(longestLie, 2*t.mul(), took, t.before); both > t.mul() {
+			t.factor = t.mul() + 0.5*(both-t.mul())
+		}
 		t.again, t.obeyed, t.every = 0, 0, testAgain
 	}
+	t.asked, t.before = 0, took
 }

@@ -28,6 +28,7 @@ func TestTruthLearnsThatItIsTooShort(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tr := Truth{}
+			tooShort(&tr, -2000, 10)
 			tr.Shut(100, 10, 0, 0.1)
 			tr.Again(10)
 			tr.Opened(c.opened)
@@ -41,18 +42,42 @@ func TestTruthLearnsThatItIsTooShort(t *testing.T) {
 	}
 	t.Run("only if it was refused after the wait", func(t *testing.T) {
 		tr := Truth{}
+		tooShort(&tr, 0, 10)
 		tr.Shut(100, 10, 0, 0.1)
 		tr.Opened(180) // the demand may have paused
 		assert.InDelta(t, 10, tr.Shut(200, 10, 0, 0.1), 1e-9)
 	})
 	t.Run("each closure by itself", func(t *testing.T) {
 		tr := Truth{}
+		tooShort(&tr, 0, 10)
 		tr.Shut(100, 10, 0, 0.1)
 		tr.Again(10)
 		tr.Shut(200, 10, 0, 0.1)
 		tr.Opened(280)
 		assert.InDelta(t, 10, tr.Shut(300, 10, 0, 0.1), 1e-9)
 	})
+}
+
+// tooShort is a closure from now on that lasts eight times as long as asked.
+func tooShort(tr *Truth, now, asked float64) {
+	tr.Shut(now, asked, 0, 0.1)
+	tr.Again(asked)
+	tr.Opened(now + 8*asked)
+	tr.Opened(now + 9*asked) // every success is noted
+}
+
+// An outage lasts longer than its responses ask for. Waits are too short only if two closures in a row do.
+func TestOneOutageMakesNoWaitTooShort(t *testing.T) {
+	tr := Truth{}
+	for _, now := range []float64{0, 2000, 4000} {
+		tooShort(&tr, now, 10)
+		tr.Shut(now+1000, 10, 0, 0.1)
+		tr.Opened(now + 1010) // as asked
+	}
+	assert.InDelta(t, 1, tr.mul(), 1e-9)
+	tooShort(&tr, 6000, 10)
+	tooShort(&tr, 7000, 10)
+	assert.InDelta(t, 1.5, tr.mul(), 1e-9)
 }
 
 // truthTests is in which of the closures the door is tried early; opens says what comes of it.
@@ -135,5 +160,6 @@ func TestTruthTakesBackAHalvedFactor(t *testing.T) {
 	tr.Shut(3000, 10, 0, 0.1)
 	tr.Again(10)
 	tr.Opened(3020)
+	tooShort(&tr, 3500, 10)
 	assert.InDelta(t, 0.5*(1+2)*10/margin, tr.Shut(4000, 10, 0, 0.1), 1e-9, "true again, and then too short")
 }
