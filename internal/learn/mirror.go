@@ -95,6 +95,9 @@ func (m *Mirror) learnRefill(t *Told, taken float64) {
 	switch {
 	case !m.holds:
 		m.refill = max(0.5*t.Limit, t.Limit-0.5) / minute // Limit is rounded to a whole number
+		if t.Reset > 0 {                                  // in which at least what this call took comes in
+			m.refill = max(m.refill, min((t.Limit+0.5)/minute, taken/(t.Reset+resetError)))
+		}
 		if t.Reset > 0 && missing > 0 {
 			m.refill = min(m.refill, missing/t.Reset)
 		}
