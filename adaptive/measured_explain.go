@@ -42,6 +42,10 @@ func (s *measured) explainFlight() string {
 func paced(p *learn.Pacer, unit string) string {
 	rate := amount(p.Pace()) + " " + unit + "/s"
 	switch next := p.Next(); {
+	case p.Hastened():
+		return rate + ", rising fast: the headers show quota left"
+	case p.Rising() && p.Once():
+		return rate + ", rising fast until the second measurement"
 	case p.Rising():
 		return rate + ", rising fast: the limit has risen"
 	case next > 0:
