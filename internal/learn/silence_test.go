@@ -154,3 +154,12 @@ func TestSilenceAllocatesNothing(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(100, func() { s.Wait(s.now, 0, len(s.out)) }))
 	assert.Equal(t, ByFlight, s.Bound())
 }
+
+func TestSilenceIsAsLongAsRejectionsTake(t *testing.T) {
+	m := New(Config{Initial: 4, Max: 100})
+	assert.InDelta(t, firstHears, m.silent(9, 0).hears, 0)
+	m.Door.trip = 2
+	assert.InDelta(t, 2*heardBy, m.silent(9, 0).hears, 0)
+	assert.InDelta(t, 3, silence{calls: 6, hears: 2}.answers(), 0)
+	assert.InDelta(t, tiny, silence{calls: 6, hears: 2}.wait(1e-9), 0, "a wait moves forward")
+}
