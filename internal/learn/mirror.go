@@ -94,7 +94,7 @@ func (m *Mirror) learnRefill(t *Told, taken float64) {
 	missing := t.Limit - t.Remaining
 	switch {
 	case !m.holds:
-		m.refill = max(0.5*t.Limit, t.Limit-0.5) / minute // Limit is rounded to a whole number
+		m.refill = (t.Limit - 0.5) / minute // Limit is rounded to a whole number
 		if t.Reset > 0 && missing > 0 {
 			m.refill = min(m.refill, missing/t.Reset)
 		}

@@ -450,6 +450,10 @@ func TestWhatTheFirstPauseFilledIsNotFilledAgain(t *testing.T) {
 	assert.Less(t, p.level, 2.0)
 	p.Cut(10, pacerCycle, false)
 	assert.False(t, p.fills, "a later mark")
+	p = &Pacer{}
+	p.Cut(10, pacerCycle, false)
+	p.Cut(10, pacerCycle, false)
+	assert.False(t, p.fills, "a rate that was not expected")
 }
 
 func TestWhatIsSavedIsNeverNegative(t *testing.T) {
@@ -461,6 +465,8 @@ func TestWhatIsSavedIsNeverNegative(t *testing.T) {
 	p.saved, p.level = 5, -3
 	assert.True(t, p.Saves(2))
 	assert.False(t, p.Saves(3), "what was used beyond it is owed")
+	p.saved, p.level = 1, 1
+	assert.False(t, p.Saves(2), "what the pace allows is not saved")
 }
 
 func TestALearnedBurstFades(t *testing.T) {

@@ -162,4 +162,7 @@ func TestSilenceIsAsLongAsRejectionsTake(t *testing.T) {
 	assert.InDelta(t, 2*heardBy, m.silent(9, 0).hears, 0)
 	assert.InDelta(t, 3, silence{calls: 6, hears: 2}.answers(), 0)
 	assert.InDelta(t, tiny, silence{calls: 6, hears: 2}.wait(1e-9), 0, "a wait moves forward")
+	assert.InDelta(t, 1, silence{calls: 6, hears: 2}.wait(3), 0)
+	assert.InDelta(t, 2, silence{calls: 6, hears: 2}.wait(9), 0, "more may be silent by then")
+	assert.False(t, silence{}.counted(9), "none has been held back")
 }
