@@ -30,7 +30,7 @@ func (s *measured) explainFlight() string {
 	case float64(s.machine.InFlight()) >= f.Max:
 		return fmt.Sprintf("%.0f calls in flight, the most that the law may use (Max)", f.Max)
 	case f.Starting():
-		return fmt.Sprintf("a start with %d calls in flight, one more for each answer", s.machine.InFlight())
+		return fmt.Sprintf("a start with %d calls in flight, more until one is rejected", s.machine.InFlight())
 	case f.Claimed && !math.IsInf(next, 1):
 		return fmt.Sprintf("a cap of %d calls in flight that refusals have shown, tried again in %s", s.machine.InFlight(), rough(next))
 	default:
@@ -42,6 +42,10 @@ func (s *measured) explainFlight() string {
 func paced(p *learn.Pacer, unit string) string {
 	rate := amount(p.Pace()) + " " + unit + "/s"
 	switch next := p.Next(); {
+	case p.Hastened():
+		return rate + ", rising fast: the headers show quota left"
+	case p.Rising() && p.Once():
+		return rate + ", rising fast until the second measurement"
 	case p.Rising():
 		return rate + ", rising fast: the limit has risen"
 	case next > 0:

@@ -64,3 +64,30 @@ func TestAPriorOfMinutesBeginsWithABurst(t *testing.T) {
 		assert.EqualValues(t, c.want, sent.Seq, about)
 	}
 }
+
+// A pace that grows fast does so for one of several reasons.
+func TestExplainSaysWhyThePaceRises(t *testing.T) {
+	second := throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, time.Second)}}
+	left := adaptive.Feedback{Verdict: adaptive.OK}
+	left.Meters[throttle.Requests] = adaptive.Meter{Known: true, Limit: 60, Remaining: 59, Reset: time.Second}
+	for want, c := range map[string]struct {
+		law    adaptive.Measured
+		answer adaptive.Feedback
+		last   adaptive.Feedback
+	}{
+		"the headers show quota left":  {adaptive.Measured{Prior: second}, left, left},
+		"until the second measurement": {adaptive.Measured{}, of(adaptive.OK), hitAfter(time.Second)},
+		"the limit has risen":          {adaptive.Measured{Prior: second}, of(adaptive.OK), of(adaptive.OK)},
+	} {
+		m := start(t, c.law)
+		for range 20 {
+			m.trip(5, 100*time.Millisecond, c.answer)
+			m.admit(1)
+		}
+		m.trip(1, 100*time.Millisecond, c.last)
+		for m.after(2 * time.Second); m.admit(1) == 0; {
+			m.send(1)
+		}
+		assert.Contains(t, m.State.(adaptive.Explainer).Explain(m.now), want) //nolint:forcetypeassert // it is one
+	}
+}

@@ -102,7 +102,7 @@ func TestWhyNamesTheBoundAndWhatComesNext(t *testing.T) {
 			wg.Go(func() { assert.NoError(t, do(t.Context(), l, ok(time.Second))) })
 		}
 		synctest.Wait()
-		assert.Equal(t, "1 in flight of 1, 1 waiting: held back by a start with 1 calls in flight, one more for each answer", l.Stats().Why)
+		assert.Equal(t, "1 in flight of 1, 1 waiting: held back by a start with 1 calls in flight, more until one is rejected", l.Stats().Why)
 		wg.Wait()
 
 		l = made(t, guard.Policy{Law: adaptive.Measured{Max: 1}})

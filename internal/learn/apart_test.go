@@ -128,3 +128,12 @@ func TestACapIsComparedWithTheRateBefore(t *testing.T) {
 		})
 	}
 }
+
+func TestATrialOfMoreThanABoundThatHoversIsSpaced(t *testing.T) {
+	m := New(Config{Initial: 4, Max: 100})
+	m.Flight.hold(4)
+	m.Flight.Claimed, m.Flight.mode = true, hovering
+	assert.Zero(t, m.apart(5))
+	m.higher.trying = true
+	assert.Positive(t, m.apart(5))
+}

@@ -316,3 +316,35 @@ func TestTimesOfCallsAreBounded(t *testing.T) {
 		})
 	}
 }
+
+// While an earlier opening is tested, the others wait for no longer than without a test.
+func TestWhenAWaitIsOverWithoutATest(t *testing.T) {
+	d := newDoor(0)
+	d.truths[long].factor = 0.5
+	d.Obey(100, 10, 1, 1)
+	assert.InDelta(t, 105+askedJitter, d.whole, 1e-9)
+	d.truths[full] = Truth{factor: 0.5, obeyed: 1}
+	d.Overloaded(200, 199, 20, 1, 0, 0, true)
+	assert.InDelta(t, 210, d.whole, 1e-9)
+	assert.InDelta(t, 205, d.Until, 1e-9)
+}
+
+func TestAWaitThatAnOverloadAsksForIsCorrectedIfItIsRare(t *testing.T) {
+	for name, c := range map[string]struct {
+		asked, rate float64
+		off         Rules
+		want        float64
+	}{
+		"rare":                   {10, 1, 0, 5},
+		"often":                  {10, 0, 0, 10},
+		"left out":               {10, 1, TruthRule, 10},
+		"an answer takes longer": {1, 1, 0, settles * firstTrip * 2},
+		"none, of an old call":   {0, 0, 0, overloadFirst},
+	} {
+		d := newDoor(c.off)
+		d.trip = 2 * firstTrip
+		d.truths[full].factor = 0.5
+		d.Overloaded(100, 99, c.asked, c.rate, 0, 0, false)
+		assert.InDelta(t, 100+c.want, d.Until, 1e-9, name)
+	}
+}

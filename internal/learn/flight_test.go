@@ -288,3 +288,16 @@ func TestAPauseAfterACutKeepsTheLevel(t *testing.T) {
 	}
 	assert.Equal(t, 20, f.Bound(0))
 }
+
+func TestABoundThatIsDueWakesUpLater(t *testing.T) {
+	f := NewFlight(4, 100)
+	f.Cap(10, 1)
+	f.Binding, f.active = true, 1000
+	assert.Positive(t, f.Wait(10, 0))
+	assert.Zero(t, f.Next())
+}
+
+func TestClearlyAboveASmallBoundIsThreeCalls(t *testing.T) {
+	assert.InDelta(t, 5, clearlyAbove(2), 0)
+	assert.InDelta(t, 100+3*12, clearlyAbove(100), 1e-9)
+}

@@ -94,8 +94,8 @@ func (m *Mirror) learnRefill(t *Told, taken float64) {
 	missing := t.Limit - t.Remaining
 	switch {
 	case !m.holds:
-		m.refill = max(0.5*t.Limit, t.Limit-0.5) / minute // Limit is rounded to a whole number
-		if t.Reset > 0 {                                  // in which at least what this call took comes in
+		m.refill = (t.Limit - 0.5) / minute // Limit is rounded to a whole number
+		if t.Reset > 0 {                    // in which at least what this call took comes in
 			m.refill = max(m.refill, min((t.Limit+0.5)/minute, taken/(t.Reset+resetError)))
 		}
 		if t.Reset > 0 && missing > 0 {

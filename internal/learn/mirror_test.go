@@ -351,3 +351,45 @@ func TestWhatIsLostOfALimitThatFellIsNotWaitedFor(t *testing.T) {
 	wait, _ := m.Wait(601, 1, 3, 6)
 	assert.LessOrEqual(t, wait, 60.)
 }
+
+func TestARefillIsMeasuredWhereAFewCallsAreMissing(t *testing.T) {
+	for _, c := range []struct {
+		missing, taken, reset float64
+		want                  bool
+	}{{800, 300, 10, false}, {1000, 300, 10, true}, {2, 0, 10, false}, {4, 0, 10, true}, {1000, 1, 0, false}} {
+		m := Mirror{holds: true}
+		told := told(6000, 6000-c.missing, c.reset)
+		m.learnRefill(&told, c.taken)
+		assert.Equal(t, c.want, m.refilled, "%v", c)
+	}
+}
+
+func TestWhatIsComparedWithAReset(t *testing.T) {
+	for name, c := range map[string]struct {
+		before    Turn
+		at, reset float64
+		want      int
+	}{
+		"nothing, at first":            {Turn{}, 5, 20, 0},
+		"nothing that is too long ago": {Turn{at: 1, reset: 11, span: 10}, 100, 10, 0},
+		"no reset is one of a bucket":  {Turn{at: 1, reset: 1, span: 10}, 10, 0, -1},
+	} {
+		c.before.Observe(c.at, c.reset)
+		assert.Equal(t, c.want, c.before.votes, name)
+	}
+}
+
+// The moment of a turn is known to a fraction of a second.
+func TestAWindowThatMovesALittleIsTheSame(t *testing.T) {
+	m := Mirror{turn: Turn{At: 60, span: 60, votes: enough}}
+	assert.InDelta(t, 180, m.turn.begins(200), 1e-9)
+	assert.InDelta(t, 5, (&Turn{At: 1}).begins(5), leastTurn)
+	m.Sent(5, 1)
+	for _, at := range []float64{60.04, 61} {
+		m.turn.At = at
+		m.Sent(6, 1)
+	}
+	assert.InDelta(t, 3, m.used, 0)
+	m.Sent(62, 1)
+	assert.InDelta(t, 1, m.used, 0)
+}

@@ -266,3 +266,20 @@ func TestEchoesCountInTheShareOfNoise(t *testing.T) {
 	}
 	assert.Equal(t, 3.0, r.noise.refused)
 }
+
+func TestAShareThatWasNoneNeedsMoreEvidenceEachTime(t *testing.T) {
+	var n Noise
+	for _, want := range []float64{8, 16, needMost, needMost} {
+		n.Share, n.exceeded, n.leak = 0.05, convinced-1, convinced
+		assert.Equal(t, Believe, n.Expected())
+		assert.Zero(t, n.Share)
+		assert.InDelta(t, want, n.need, 0)
+	}
+}
+
+func TestWhatExceededTheShareIsForgotten(t *testing.T) {
+	n := Noise{Share: 0.05, leak: 1, exceeded: 3}
+	n.Sent()
+	assert.InDelta(t, 1-2*n.Share-leakLeast, n.leak, 1e-3)
+	assert.InDelta(t, 3, n.exceeded, 0.01)
+}

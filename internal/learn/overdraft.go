@@ -48,7 +48,7 @@ func (o *Overdraft) Wait(now, wait float64, m *Mirror, own float64, last Call) (
 	if o.waits = !runs; !o.waits {
 		return min(wait, max(0, last.At+1/o.pace-now)), begins
 	}
-	if end := m.turn.At - draftEnd*m.turn.span; m.turn.Windowed() && now < end && o.ready(end, m) {
+	if end := m.turn.At - draftEnd*m.turn.span; m.turn.Windowed() && o.ready(end, m) {
 		return min(wait, end-now), false // or no call might ask near the end of a window that is used up early
 	}
 	return wait, false

@@ -204,3 +204,21 @@ func TestATryInAWindowTakesMoreThanIsLeftBeforeItTurns(t *testing.T) {
 	}
 	assert.True(t, o.Taken(Call{Seq: 21, At: 102}))
 }
+
+func TestABucketThatFillsSlowlyIsTriedForLong(t *testing.T) {
+	for refill, want := range map[float64]float64{0.1: 100, 10: draftLasts, 0.001: draftMost} {
+		var o Overdraft
+		o.begin(10, &Mirror{full: 50, refill: refill, at: 10}, 0, 1)
+		assert.InDelta(t, 10+want, o.ends, 1e-9, "%g", refill)
+	}
+}
+
+// Only a window ends, and a try is due at its end.
+func TestACallAsksNearTheEndOfAWindow(t *testing.T) {
+	for votes, want := range map[int]float64{0: 500, enough: 80} {
+		o := Overdraft{held: draftFirst, next: 50}
+		wait, begins := o.Wait(10, 500, &Mirror{turn: Turn{At: 100, span: 50, votes: votes}}, 0, Call{})
+		assert.InDelta(t, want, wait, 1e-9)
+		assert.False(t, begins)
+	}
+}

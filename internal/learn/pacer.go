@@ -290,3 +290,9 @@ func (p *Pacer) Next() float64 { return max(0, flat*p.cycle-p.active) }
 
 // Rising reports whether the pace grows fast.
 func (p *Pacer) Rising() bool { return p.fast > 0 }
+
+// Hastened reports whether that is because the headers show that there is room.
+func (p *Pacer) Hastened() bool { return p.spurs }
+
+// Once reports whether the rate has been measured only once, and not been known before.
+func (p *Pacer) Once() bool { return !p.expected && p.marks == 1 }

@@ -423,3 +423,66 @@ func TestWhatComesInDuringTheFirstPauseGoesAtOnce(t *testing.T) {
 		}
 	}
 }
+
+func TestARefusedCallKeepsItsTurnAndTheOthersKeepTheirs(t *testing.T) {
+	p := expectTen()
+	p.level = 3
+	p.Again(1)
+	assert.InDelta(t, 3, p.level, 0)
+	p.level = -3
+	p.Again(1)
+	assert.InDelta(t, 1, p.level, 0)
+}
+
+// What comes in during the first pause of a rate that was expected is spent once.
+func TestWhatTheFirstPauseFilledIsNotFilledAgain(t *testing.T) {
+	p := expectTen()
+	p.Cut(10, pacerCycle, false)
+	p.Tick(2, false, false, false, 1)
+	assert.InDelta(t, leastBucket, p.level, 0)
+	for range leastBucket - 1 {
+		p.Take(1)
+		assert.True(t, p.fills)
+	}
+	p.Take(1)
+	assert.False(t, p.fills)
+	p.Tick(4, true, false, false, 1)
+	assert.Less(t, p.level, 2.0)
+	p.Cut(10, pacerCycle, false)
+	assert.False(t, p.fills, "a later mark")
+	p = &Pacer{}
+	p.Cut(10, pacerCycle, false)
+	p.Cut(10, pacerCycle, false)
+	assert.False(t, p.fills, "a rate that was not expected")
+}
+
+func TestWhatIsSavedIsNeverNegative(t *testing.T) {
+	p := &Pacer{}
+	p.Expect(10, pacerCycle, true)
+	p.Save(5)
+	p.Take(9) // the first goes whatever its size
+	assert.Zero(t, p.saved)
+	p.saved, p.level = 5, -3
+	assert.True(t, p.Saves(2))
+	assert.False(t, p.Saves(3), "what was used beyond it is owed")
+	p.saved, p.level = 1, 1
+	assert.False(t, p.Saves(2), "what the pace allows is not saved")
+}
+
+func TestALearnedBurstFades(t *testing.T) {
+	p := expectTen()
+	p.burst = 60
+	p.Cut(10, pacerCycle, false)
+	assert.InDelta(t, 60-60./burstFades, p.burst, 1e-9)
+}
+
+// Of tokens, a proof of a risen limit is a few calls' worth, not a few tokens.
+func TestTheModelMayMiscountCalls(t *testing.T) {
+	for model, rises := range map[float64]bool{-400: false, -1100: true} {
+		p := &Pacer{Binding: true}
+		p.Expect(10, 1, false)
+		p.model = model
+		p.Tick(1, true, true, false, 300)
+		assert.Equal(t, rises, p.Rising(), "%g", model)
+	}
+}

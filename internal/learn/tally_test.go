@@ -310,3 +310,40 @@ func TestAnEarlyMarkMayMissWhatRanOver(t *testing.T) {
 		})
 	}
 }
+
+func TestTheMixOfARateStays(t *testing.T) {
+	assert.Equal(t, Rate{Calls: 20, Tokens: 600, Span: 9}, Rate{Calls: 10, Tokens: 300, Span: 9}.as(20))
+}
+
+// What was admitted in the last seconds counts if it is evidence by itself, or if what came before is doubtful.
+func TestWhenTheLastSecondsCount(t *testing.T) {
+	for name, c := range map[string]struct {
+		late  int // calls in the last five seconds
+		doubt Doubt
+		want  bool
+	}{
+		"few":                      {20, Doubt{}, false},
+		"enough":                   {40, Doubt{}, true},
+		"few, after a full bucket": {20, Doubt{First: true}, true},
+		"few, of a pace that grew": {20, Doubt{Grown: true}, true},
+	} {
+		var tally Tally
+		seq := int64(0)
+		send := func(at float64) (call Call) {
+			seq++
+			call = Call{Seq: seq, At: at}
+			tally.Sent(call)
+			return call
+		}
+		for i := range 20 {
+			send(1 + float64(i))
+		}
+		for i := range c.late {
+			send(35 + 4.9*float64(i)/float64(c.late))
+		}
+		last := send(40)
+		tally.Refused(last)
+		rate := tally.Measure(last, c.doubt, 0)
+		assert.Equal(t, c.want, rate.Calls > 0.9*float64(c.late)/lately, name)
+	}
+}

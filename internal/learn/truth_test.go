@@ -163,3 +163,26 @@ func TestTruthTakesBackAHalvedFactor(t *testing.T) {
 	tooShort(&tr, 3500, 10)
 	assert.InDelta(t, 0.5*(1+2)*10/margin, tr.Shut(4000, 10, 0, 0.1), 1e-9, "true again, and then too short")
 }
+
+func TestTheFactorOfAnEarlierOpening(t *testing.T) {
+	for name, c := range map[string]struct{ factor, tried, want float64 }{
+		"what was tried": {1, 0.1, 0.1},
+		"half, where an answer took most of the wait": {0.5, 0.9, 0.25},
+	} {
+		tr := Truth{factor: c.factor, tried: c.tried, Testing: true}
+		tr.Opened(1)
+		assert.InDelta(t, c.want, tr.factor, 1e-9, name)
+	}
+}
+
+func TestATooShortWaitIsTestedMoreRarely(t *testing.T) {
+	for _, c := range []struct {
+		factor, want float64
+		every, then  int
+	}{{0.25, 0.5, 3, 6}, {0.75, 1, 20, rarestTest}} {
+		tr := Truth{factor: c.factor, every: c.every}
+		tr.Again(10)
+		assert.InDelta(t, c.want, tr.factor, 1e-9)
+		assert.Equal(t, c.then, tr.every)
+	}
+}

@@ -237,3 +237,15 @@ func TestTheTrialOfALevelUnderACapLeavesThePace(t *testing.T) {
 	r.givesCapUp()
 	assert.True(t, r.Flight.Claimed)
 }
+
+func TestWhenACapIsForgotten(t *testing.T) {
+	for _, c := range []struct {
+		rate, span float64
+		want       bool
+	}{{9.5, 30, true}, {9.5, 5, false}, {8, 30, false}} {
+		r := runMachine(Config{CallRate: c.rate})
+		r.under.rate, r.rate.Span = 10, c.span
+		r.replacesCap(100)
+		assert.Equal(t, c.want, r.under.rate == 0, "%v", c)
+	}
+}
