@@ -50,6 +50,13 @@ func (m *Memory) soon(now, value float64) float64 {
 	return min(m.first, max(interruption, 1/(probeShare*value)))
 }
 
+// Held records what was admitted for some time although it was not measured.
+func (m *Memory) Held(value float64) {
+	if m.next == 0 {
+		m.high = max(m.high, value)
+	}
+}
+
 // Fell records that high is abandoned for now, although nothing was measured.
 func (m *Memory) Fell(now, high float64) {
 	if m.next == 0 || now >= m.until {

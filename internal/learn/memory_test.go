@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // trials are when a rate that fell from high is tried again until the moment to;
@@ -125,4 +126,22 @@ func TestATrialWithoutCallsEnds(t *testing.T) {
 	assert.False(t, m.Tries(Call{Seq: 9, At: remembered}))
 	m.Fell(remembered, 20)
 	assert.True(t, m.Due(remembered+2), "the next one is free to begin")
+}
+
+// No refusal has measured what headers let through. It is tried again if refusals refute them for a while.
+func TestWhatHeadersLetThroughHasHeld(t *testing.T) {
+	r := runMachine(Config{Initial: 10, Max: 100})
+	room := told(600, 5, 1)
+	for _, c := range r.sendMany(60) {
+		r.Answered(c.At+0.05, c, Answer{Used: 100, InFlight: 5, Calls: room})
+	}
+	for at := 60.1; !r.trust.Ignored(at); at += 0.1 {
+		require.Less(t, at, 70.0)
+		r.Answered(at, r.send(at), Answer{Used: 100, InFlight: 5, Calls: room})
+		c := r.send(at + 0.01)
+		r.Refused(at+0.05, c, Refusal{Calls: room})
+	}
+	assert.InDelta(t, 10, r.rates.high, 1)
+	r.rates.Marked(70, 5, false)
+	assert.True(t, r.rates.Due(80))
 }

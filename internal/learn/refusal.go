@@ -51,6 +51,8 @@ func (r *Refusal) reset(tokens float64) (seconds float64) {
 	return seconds
 }
 
+const unmeasured = rarestProbe // seconds: what the headers let through in them has held, although no refusal has measured it
+
 // Refused says that a call was refused.
 func (m *Machine) Refused(now float64, c Call, r Refusal) {
 	if m.quota.Blind {
@@ -64,6 +66,7 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 	m.quota.Observe(now, c, 0, r.Calls, r.Tokens, &m.tally)
 	if !r.Mild && r.Names != FlightLimit && r.left(c.Tokens) && !m.off.Has(TrustRule) {
 		if m.trust.Broken(now) {
+			m.rates.Held(m.tally.since(c, unmeasured).Calls / unmeasured)
 			m.note(Decision{At: now, Kind: Verdict, Wait: m.trust.pause, Why: WhyUntrue})
 		}
 	}
