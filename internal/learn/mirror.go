@@ -112,6 +112,15 @@ func (m *Mirror) learnRefill(t *Told, taken float64) {
 	}
 }
 
+// before is what would be left when a call leaves at the moment at, without what was sent and what ended since the call Seq, and
+// what is left at most. Of a window, and before the first answer, nothing is known.
+func (m *Mirror) before(at float64) (left, full float64) {
+	if !m.Known || m.turn.Windowed() {
+		return 0, 0
+	}
+	return m.left + m.net()*(at-m.at), m.full
+}
+
 // net is what comes in for us.
 func (m *Mirror) net() float64 { return max(oursLeast*m.refill, m.refill-m.others.Rate) }
 
