@@ -23,7 +23,8 @@ type Point struct {
 	At     float64
 	Calls  float64
 	Tokens float64
-	Given  float64 // tokens reserved and not used, ever
+	Ended  float64 // tokens reserved for calls that have ended
+	Used   float64 // and used by them
 }
 
 // Add notes p, which is not older than what was added before.
@@ -63,7 +64,8 @@ func (h *History) Since(from float64, last Point) Point {
 				return Point{
 					Calls:  last.Calls - p.Calls - share*(after.Calls-p.Calls),
 					Tokens: last.Tokens - p.Tokens - share*(after.Tokens-p.Tokens),
-					Given:  last.Given - p.Given - share*(after.Given-p.Given),
+					Ended:  last.Ended - p.Ended - share*(after.Ended-p.Ended),
+					Used:   last.Used - p.Used - share*(after.Used-p.Used),
 				}
 			}
 			after = *p

@@ -78,7 +78,7 @@ func (m *Mirror) Observe(seq int64, at, own, taken float64, t Told) {
 	m.lost = max(0, m.lost-max(0, spilt))                           // the rest has been lost since this call
 	left = min(max(left-max(0, spilt), t.Remaining), t.Remaining+1) // which is rounded down
 	m.at, m.left = at, left
-	m.others.Observe(at, left, own, m.refill, spilt > 0)
+	m.others.Observe(at, left, own, m.refill, max(1, taken), spilt > 0)
 }
 
 // Full notes that the limit is what the bucket holds, if an answer shows it full. Answers
@@ -113,6 +113,15 @@ func (m *Mirror) learnRefill(t *Told, taken float64) {
 	default:
 		m.refill, m.refilled = (missing-0.5)/t.Reset, true
 	}
+}
+
+// before is what would be left when a call leaves at the moment at, without what was sent and what ended since the call Seq, and
+// what is left at most. Of a window, and before the first answer, nothing is known.
+func (m *Mirror) before(at float64) (left, full float64) {
+	if !m.Known || m.turn.Windowed() {
+		return 0, 0
+	}
+	return m.left + m.net()*(at-m.at), m.full
 }
 
 // net is what comes in for us.
@@ -171,28 +180,35 @@ func (m *Mirror) windowWait(now, n, own float64) (wait, left float64) {
 	return max(0, (n*m.turn.At+left*m.last)/(n+left)-now), left
 }
 
-const othersOver = lately // seconds over which the use by others is measured, at least
+const (
+	othersOver  = lately  // seconds over which the use by others is measured, at least
+	othersUnits = handful // and calls' worth of tokens that come in meanwhile: what a call reserves may differ from what is taken for it
+)
 
 // Others estimates what others take from the same bucket.
 type Others struct {
 	Rate float64 // units per second
 
 	at, left, own float64 // of the span that is measured
+	unit          float64 // of its largest call; 1 where calls are counted
 	spilt         bool    // a full bucket spills, which looks like what others take
 }
 
 // Begin begins a span with so much left.
-func (o *Others) Begin(at, left float64) { o.at, o.left, o.own, o.spilt = at, left, 0, false }
+func (o *Others) Begin(at, left float64) {
+	o.at, o.left, o.own, o.unit, o.spilt = at, left, 0, 0, false
+}
 
-// Observe takes in what was left at a moment, after we had used own more.
-func (o *Others) Observe(at, left, own, refill float64, spilt bool) {
+// Observe takes in what was left at a moment, after we had used own more. unit is what the newest call took.
+func (o *Others) Observe(at, left, own, refill, unit float64, spilt bool) {
 	o.own += own
+	o.unit = max(o.unit, unit)
 	o.spilt = o.spilt || spilt
 	span := at - o.at
-	if span < othersOver {
+	if span < othersOver || span*refill < othersUnits*(o.unit-1) {
 		return
 	}
-	rate := max(0, o.left+refill*span-left-o.own-1) / span
+	rate := max(0, o.left+refill*span-left-o.own-o.unit) / span
 	if o.spilt {
 		rate = min(rate, o.Rate, max(0, refill-o.own/span))
 	}

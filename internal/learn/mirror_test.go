@@ -305,20 +305,22 @@ func TestTheWaitForABucketHasABound(t *testing.T) {
 
 func TestOthersTakeFromTheSameBucket(t *testing.T) {
 	for _, c := range []struct {
-		name                          string
-		span, left, own, refill, want float64
-		spilt                         bool
+		name                                string
+		span, left, own, refill, unit, want float64
+		spilt                               bool
 	}{
-		{"what we did not take", 5, 90, 5, 2, 1.4, false},
-		{"nobody", 5, 105, 5, 2, 0, false},
-		{"never less than nobody", 5, 150, 5, 2, 0, false},
-		{"too short to tell", 4.9, 50, 5, 2, 0, false},
-		{"a full bucket spills", 5, 90, 5, 2, 0, true},
+		{"what we did not take", 5, 90, 5, 2, 1, 1.4, false},
+		{"nobody", 5, 105, 5, 2, 1, 0, false},
+		{"never less than nobody", 5, 150, 5, 2, 1, 0, false},
+		{"too short to tell", 4.9, 50, 5, 2, 1, 0, false},
+		{"too few tokens to tell", 5, 90, 5, 2, 3, 0, false},
+		{"nor is a call of doubt theirs", 10, 90, 5, 2, 2, 1.15, false},
+		{"a full bucket spills", 5, 90, 5, 2, 1, 0, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var o Others
 			o.Begin(0, 100)
-			o.Observe(c.span, c.left, c.own, c.refill, c.spilt)
+			o.Observe(c.span, c.left, c.own, c.refill, c.unit, c.spilt)
 			assert.InDelta(t, c.want, o.Rate, 1e-9)
 		})
 	}

@@ -12,7 +12,8 @@ type Tally struct {
 	refused float64 // since the mark, the one that is measured included
 	lost    float64 // their tokens
 	given   float64 // tokens reserved and not used, ever, less those used and not reserved
-	back    float64 // the same without the latter
+	ended   float64 // tokens reserved for calls that have ended
+	used    float64 // and used by them
 	givenBy float64 // by the mark
 	history History
 	fates   Fates
@@ -77,7 +78,7 @@ func (t *Tally) Sent(c Call) {
 	t.tokens += c.Total - t.last.Total
 	t.last = c
 	t.fates.Sent(c)
-	t.history.Add(Point{At: c.At, Calls: t.calls, Tokens: t.tokens, Given: t.back})
+	t.history.Add(Point{At: c.At, Calls: t.calls, Tokens: t.tokens, Ended: t.ended, Used: t.used})
 }
 
 // Counts reports whether the call was sent since the tally began, which is not
@@ -88,7 +89,8 @@ func (t *Tally) Counts(c Call) bool { return t.begun && c.Seq > t.base }
 func (t *Tally) Answered(c Call, used float64) {
 	t.perCall += callWeight * (used - t.perCall)
 	t.given += c.Tokens - used
-	t.back += max(0, c.Tokens-used)
+	t.ended += c.Tokens
+	t.used += used
 }
 
 // Refused notes that a call was refused.
@@ -194,9 +196,8 @@ func (t *Tally) since(c Call, seconds float64) Point {
 	return t.history.Since(c.At-seconds, now)
 }
 
-// GivenBack is how many tokens were reserved for calls that have ended since
-// the moment from, and not used by them. What they used beyond that counts as
-// nothing: their provider reserved more, by its own estimate.
-func (t *Tally) GivenBack(from, now float64) float64 {
-	return t.history.Since(from, Point{At: now, Given: t.back}).Given
+// Ended is what was reserved for calls that have ended since the moment from, and what they used.
+func (t *Tally) Ended(from, now float64) (reserved, used float64) {
+	p := t.history.Since(from, Point{At: now, Ended: t.ended, Used: t.used})
+	return p.Ended, p.Used
 }

@@ -274,17 +274,17 @@ func TestTallyBeginsAtAnyNumber(t *testing.T) {
 	assert.InDelta(t, 2000.0/22, r.Tokens, 1e-6)
 }
 
-func TestTallyGivesBack(t *testing.T) {
+func TestTallyKnowsWhatEndedCallsUsed(t *testing.T) {
 	s := &tallied{}
 	s.send(10, 1)
 	s.Answered(s.sent[0], 30)
 	s.send(10, 1)
-	s.Answered(s.sent[1], 60)
-	assert.InDelta(t, 110, s.GivenBack(0, 20), 1e-9)
-	assert.InDelta(t, 40, s.GivenBack(15, 20), 1e-9)
-	assert.InDelta(t, 110, s.GivenBack(10, 20), 1e-9)
-	s.Answered(s.sent[2], 150) // more than was reserved takes nothing back
-	assert.InDelta(t, 110, s.GivenBack(0, 20), 1e-9)
+	s.Answered(s.sent[1], 160) // more than was reserved
+	for from, want := range map[float64][2]float64{0: {200, 190}, 10: {200, 190}, 15: {100, 160}} {
+		reserved, used := s.Ended(from, 20)
+		assert.InDelta(t, want[0], reserved, 1e-9, "%v", from)
+		assert.InDelta(t, want[1], used, 1e-9, "%v", from)
+	}
 }
 
 // A bucket of ten, which was full after a pause of two seconds: what it let through since is ten more than came in.

@@ -1,0 +1,31 @@
+package learn
+
+// Charge estimates how many tokens the provider reserves for each token that a call reserves here, which is an estimate of its
+// own. It compares what the headers show to be gone with what has been reserved meanwhile, less that of calls that have ended.
+type Charge struct {
+	square, product float64 // smoothed sums: of what was reserved, squared, and times what was gone
+	call            float64 // what a call reserves, squared and smoothed
+}
+
+const (
+	chargeMost   = several      // times what a call reserves, or a part of it, that the provider reserves, at most
+	chargeDoubt  = handful      // calls by whose weight what is seen has to outweigh that the provider reserves as much
+	chargeWeight = 1.0 / memory // of the newest observation
+)
+
+// Observe takes in how much less was left at an answer than at the one before, although what came in and what has ended
+// used is taken into account, and how much more was reserved. tokens is what the call reserves.
+func (c *Charge) Observe(reserved, gone, tokens float64) {
+	c.call += smoothing * (tokens*tokens - c.call)
+	c.square += reserved*reserved - chargeWeight*c.square
+	c.product += reserved*gone - chargeWeight*c.product
+}
+
+// Of is what the provider reserves for n.
+func (c *Charge) Of(n float64) float64 {
+	doubt := chargeDoubt * c.call
+	if doubt == 0 {
+		return n
+	}
+	return n * min(chargeMost, max(1.0/chargeMost, (c.product+doubt)/(c.square+doubt)))
+}
