@@ -80,7 +80,7 @@ func TestPlentyMeansNothingOfABucketThatFillsAtOnce(t *testing.T) {
 	for _, c := range []struct {
 		refill float64 // per second, of a bucket of 100
 		want   bool
-	}{{2, true}, {330, true}, {340, false}} {
+	}{{2, true}, {490, true}, {510, false}} {
 		m := bucket(80)
 		m.refill = c.refill
 		wait, plentiful := m.Wait(1, 1, 0, 2)
