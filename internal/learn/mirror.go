@@ -39,7 +39,7 @@ const spare = 2 // calls' worth that are left for other callers
 
 const (
 	quick        = firstTrip // seconds: a bucket that fills so fast has changed before a rejection is received, so that what it holds cannot be used
-	resetError   = leastTrip // seconds by which a reset may be wrong
+	resetError   = ownBurst  // seconds by which a reset may be wrong: no less than a timer is late
 	oursLeast    = rare      // of what comes in, that is ours whatever others take
 	missingLeast = enough    // calls' worth that are missing from a bucket: the rate can be measured
 	fillsBy      = several   // times what an empty bucket takes to fill: others take from it, too

@@ -19,7 +19,7 @@ func TestMirrorLearnsTheRefill(t *testing.T) {
 	}{
 		{"a limit per minute, of which the bucket holds little", []Told{told(600, 9, 1)}, 1, 599.5 / 60},
 		{"slower than that, by the reset", []Told{told(60, 10, 100)}, 1, 0.5},
-		{"a small limit that is not per minute: as fast as it comes back", []Told{told(1, 0, 1)}, 1, 1 / 1.05},
+		{"a small limit that is not per minute: as fast as it comes back", []Told{told(1, 0, 1)}, 1, 1 / (1 + resetError)},
 		{"a small limit is rounded", []Told{told(3, 0, 0)}, 1, 2.5 / 60},
 		{"a limit that the bucket holds: by the reset", []Told{told(100, 99, 0.5), told(100, 90, 4.75)}, 1, 2},
 		{"smoothed once it was seen", []Told{told(100, 99, 0.5), told(100, 90, 4.75), told(100, 90, 2.375)}, 1, 2.4},
@@ -212,7 +212,7 @@ func TestAWindowIsSpreadOverItsTime(t *testing.T) {
 		{"long since", 30, 1, 0, 4, 0},
 		{"nothing is left: until it turns", 4, 1, 10, 4, 56.05},
 		{"more than a window holds: when it turns", 4, 99, 1, 4, 56.05},
-		{"its reset may be wrong", 60, 99, 50, 4, 0.05},
+		{"its reset may be wrong", 60, 99, 50, 4, resetError},
 		{"and then within it", 60.05, 99, 50, 4, (99*118.9+100*4)/199. - 60.05},
 		{"the next one is full", 60.05, 1, 50, 60.05, 0.58},
 	} {
