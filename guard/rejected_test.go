@@ -36,7 +36,7 @@ func TestAnOverloadIsWaitedOut(t *testing.T) {
 			}
 			return nil
 		}))
-		assertJittered(t, 150*time.Millisecond, time.Since(began), "a twentieth of a second, then a tenth")
+		assertJittered(t, 750*time.Millisecond, time.Since(began), "a quarter of a second, then half a second")
 	})
 }
 

@@ -38,7 +38,7 @@ const longestPause = lately
 
 // The wait at an overload that does not ask for one.
 const (
-	overloadFirst = leastTrip  // seconds; twice as long each time
+	overloadFirst = firstProbe // seconds; twice as long each time
 	overloadAll   = shortest   // seconds, if all calls are rejected; of a share of them, that share: it is no shorter
 	overloadMost  = againFirst // seconds, at most
 )

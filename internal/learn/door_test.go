@@ -204,9 +204,10 @@ func TestDoorWaits(t *testing.T) {
 	}{
 		"foreign":           {foreign, 0, []float64{-inf, 0.4, 0.8, 1.6, 3.2, 5, 5}},
 		"foreign, jitter":   {foreign, 1, []float64{-inf, 0.5, 1}},
-		"full":              {full, 0, []float64{0.1, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30, 30}},
-		"full, jitter":      {full, 1, []float64{0.11, 0.11}},
-		"full, one epoch":   {func(d *Door, now, l float64) { d.Overloaded(now, now, 0, 0, 0.2, l, false) }, 0, []float64{0.1, 0.1, 0.1}},
+		"full":              {full, 0, []float64{0.25, 0.5, 1, 2, 4, 8, 16, 30, 30}},
+		"full, jitter":      {full, 1, []float64{0.275, 0.55}},
+		"full, one epoch":   {func(d *Door, now, l float64) { d.Overloaded(now, now, 0, 0, 0.2, l, false) }, 0, []float64{0.25, 0.25, 0.25}},
+		"full, all calls":   {func(d *Door, now, l float64) { d.Overloaded(now, now, 0, 0, 1, l, true) }, 0, []float64{0.5, 0.5, 1}},
 		"full, as asked":    {asks, 1, []float64{7.7, 7.7}},
 		"pause, a call":     {func(d *Door, now, _ float64) { d.Pause(now, 0.5) }, 0, []float64{2}},
 		"pause, five":       {func(d *Door, now, _ float64) { d.Pause(now, 0) }, 0, []float64{5}},

@@ -138,7 +138,7 @@ func (f *Flight) Cap(n, rtt float64) {
 		f.bound = max(1, backOff*n)
 	}
 	f.active = 0
-	f.cycle = settled(n / max(rtt, leastTrip))
+	f.cycle = settled(n / max(rtt, tiny))
 	f.highs[f.high%len(f.highs)] = n
 	f.high++
 }
@@ -162,7 +162,6 @@ func (f *Flight) Hover(n float64) {
 }
 
 const (
-	leastTrip  = 0.05   // seconds: a round trip is taken to be no shorter
 	hoverGain  = 0.0021 // calls by which a bound that hovers grows in a round trip, for each call in flight
 	hoverLeast = 7      // calls in flight: a lower bound that hovers grows as one of so many
 	hoverKept  = 0.3    // of the level before: a fall below it is not due to others that share the cap

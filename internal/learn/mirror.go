@@ -35,13 +35,11 @@ type Mirror struct {
 	part     Part
 }
 
-const (
-	spare = 2   // calls' worth that are left for other callers
-	quick = 0.3 // seconds: what a bucket that fills so fast holds is gone before it can be used; families 14
-)
+const spare = 2 // calls' worth that are left for other callers
 
 const (
-	resetError   = leastTrip // seconds by which a reset may be wrong
+	quick        = firstTrip // seconds: a bucket that fills so fast has changed before a rejection is received, so that what it holds cannot be used
+	resetError   = ownBurst  // seconds by which a reset may be wrong: no less than a timer is late
 	oursLeast    = rare      // of what comes in, that is ours whatever others take
 	missingLeast = enough    // calls' worth that are missing from a bucket: the rate can be measured
 	fillsBy      = several   // times what an empty bucket takes to fill: others take from it, too

@@ -19,7 +19,7 @@ func TestMirrorLearnsTheRefill(t *testing.T) {
 	}{
 		{"a limit per minute, of which the bucket holds little", []Told{told(600, 9, 1)}, 1, 599.5 / 60},
 		{"slower than that, by the reset", []Told{told(60, 10, 100)}, 1, 0.5},
-		{"a small limit that is not per minute: as fast as it comes back", []Told{told(1, 0, 1)}, 1, 1 / 1.05},
+		{"a small limit that is not per minute: as fast as it comes back", []Told{told(1, 0, 1)}, 1, 1 / (1 + resetError)},
 		{"a small limit is rounded", []Told{told(3, 0, 0)}, 1, 2.5 / 60},
 		{"in the time until the reset, what the call took comes in", []Told{told(3, 0, 19.95)}, 1, 1.0 / 20},
 		{"but not more than rounds to the limit", []Told{told(3, 0, 10)}, 1, 3.5 / 60},
@@ -82,7 +82,7 @@ func TestPlentyMeansNothingOfABucketThatFillsAtOnce(t *testing.T) {
 	for _, c := range []struct {
 		refill float64 // per second, of a bucket of 100
 		want   bool
-	}{{2, true}, {330, true}, {340, false}} {
+	}{{2, true}, {490, true}, {510, false}} {
 		m := bucket(80)
 		m.refill = c.refill
 		wait, plentiful := m.Wait(1, 1, 0, 2)
@@ -214,7 +214,7 @@ func TestAWindowIsSpreadOverItsTime(t *testing.T) {
 		{"long since", 30, 1, 0, 4, 0},
 		{"nothing is left: until it turns", 4, 1, 10, 4, 56.05},
 		{"more than a window holds: when it turns", 4, 99, 1, 4, 56.05},
-		{"its reset may be wrong", 60, 99, 50, 4, 0.05},
+		{"its reset may be wrong", 60, 99, 50, 4, resetError},
 		{"and then within it", 60.05, 99, 50, 4, (99*118.9+100*4)/199. - 60.05},
 		{"the next one is full", 60.05, 1, 50, 60.05, 0.58},
 	} {

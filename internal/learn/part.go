@@ -66,7 +66,7 @@ func (p *Part) Begin(left, gone float64) {
 // client, so that clients that share few calls do not collide again.
 func (p *Part) Observe(at, refill float64, t *Told, taken float64) {
 	p.tick(at)
-	if p.rate = refill; t.Reset >= quick {
+	if p.rate = refill; t.Reset > quick {
 		p.rate = max(refill, t.Remaining/t.Reset)
 	}
 	if taken == 0 {

@@ -7,12 +7,11 @@ type Trust struct {
 	until float64 // they are ignored before
 	pause float64 // for how long the last time, seconds
 	share float64 // of the recent calls, refused although the headers said they would fit
-	open  int     // how many more such refusals count before the next call is taken: headers foretell no outage
+	open  bool    // a call was taken since the last such refusal: only then does the next count, for headers foretell no outage
 }
 
 const (
 	trustBroken = 0.2            // of the recent calls, refused although they should fit: the headers are untrue
-	trustOpen   = 2              // refusals in a row that count, at most: an outage makes no header untrue
 	trustMost   = 2 * remembered // seconds for which untrue headers are ignored, at most
 )
 
@@ -22,16 +21,16 @@ func (t *Trust) Ignored(now float64) bool { return now < t.until }
 // Taken notes that a call was taken.
 func (t *Trust) Taken() {
 	t.share -= t.share / recent
-	t.open = min(trustOpen, t.open+1)
+	t.open = true
 }
 
 // Broken notes that a call was refused though the headers said that it would
 // fit, and reports whether they are ignored from now on.
 func (t *Trust) Broken(now float64) bool {
-	if t.open == 0 || t.Ignored(now) {
+	if !t.open || t.Ignored(now) {
 		return false
 	}
-	t.open--
+	t.open = false
 	if t.share += (1 - t.share) / recent; t.share < trustBroken {
 		return false
 	}
