@@ -37,7 +37,7 @@ func (m *Machine) Answered(now float64, c Call, a Answer) {
 	m.quota.Observe(now, c, 1, a.Calls, a.Tokens, &m.tally)
 	if m.after(c) {
 		before := m.InFlight()
-		counted := m.Flight.countsSilence() && m.Flight.quiet.counted(now-c.At)
+		counted := m.Flight.Starting() && m.Flight.quiet.counted(now-c.At)
 		if now >= m.slowBy && !counted && m.Flight.Answered(c.Others, a.InFlight, m.needed()) {
 			m.note(Decision{At: now, Kind: Grow, Of: OfFlight, From: float64(before), To: float64(m.InFlight()), Why: WhyRose})
 		}

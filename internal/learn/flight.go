@@ -48,9 +48,8 @@ func NewFlight(initial, most float64) Flight {
 func (f *Flight) Tick(now float64, open bool) {
 	if f.Binding && open {
 		f.active += now - f.at
-		if f.countsSilence() {
+		if f.mode == slowStart {
 			f.bound = min(f.Max, f.bound+f.quiet.answers()*(now-f.at))
-			f.returned()
 		}
 	}
 	f.at = now
@@ -77,16 +76,6 @@ func (f *Flight) Bound(needed float64) int {
 	return int(max(1, min(f.Max, math.Floor(b+rounding))))
 }
 
-// countsSilence reports whether each answer allows one call more, so that silent calls count as answers.
-func (f *Flight) countsSilence() bool { return f.mode == slowStart || f.mode == returning }
-
-// returned ends the return to a level that has been reached.
-func (f *Flight) returned() {
-	if f.mode == returning && f.bound >= f.level {
-		f.hold(f.level)
-	}
-}
-
 // Starting reports whether no refusal has ended the slow start yet.
 func (f *Flight) Starting() bool { return f.mode == slowStart }
 
@@ -101,7 +90,9 @@ func (f *Flight) Answered(others, inFlight int, needed float64) (rose bool) {
 		f.mode = climbing
 	case busy && f.mode != steady:
 		f.bound = min(f.Max, f.bound+f.gain())
-		f.returned()
+		if f.mode == returning && f.bound >= f.level {
+			f.hold(f.level)
+		}
 	}
 	return rose
 }
@@ -230,14 +221,14 @@ func (f *Flight) Agreed() bool {
 	return true
 }
 
-// Return begins to raise the bound to n, by one for each answer and as a slow start for silence, or lowers it at once.
+// Return begins to raise the bound to n, by one for each answer, or lowers it at once.
 func (f *Flight) Return(n float64) {
 	f.kept = kept{f.mode, float64(f.Bound(0)), f.level}
 	if f.mode == hovering { // it grows by less than a call from one trial to the next
 		f.kept.bound = f.bound
 	}
 	f.bound = f.kept.bound + 1
-	f.mode, f.level, f.active, f.quiet = returning, n, 0, silence{}
+	f.mode, f.level, f.active = returning, n, 0
 	if f.bound >= n {
 		f.hold(n)
 	}
@@ -247,7 +238,7 @@ func (f *Flight) Return(n float64) {
 // after a pause all callers wait, and would go at once.
 func (f *Flight) Reopen(n int) {
 	if b := float64(f.Bound(0)); f.mode == steady && float64(n+1) < b {
-		f.mode, f.bound, f.level, f.active, f.quiet = returning, float64(n+1), max(f.level, b), 0, silence{}
+		f.mode, f.bound, f.level, f.active = returning, float64(n+1), max(f.level, b), 0
 	}
 }
 
@@ -267,9 +258,9 @@ func (f *Flight) Wait(n int, needed float64) float64 {
 		return math.Inf(1)
 	}
 	switch f.mode {
-	case slowStart, returning:
+	case slowStart:
 		return f.quiet.wait(float64(n+1) - f.bound)
-	case climbing, hovering:
+	case climbing, returning, hovering:
 		return math.Inf(1)
 	case steady:
 	}

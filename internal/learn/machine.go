@@ -209,10 +209,6 @@ func (m *Machine) stopLevels(now float64) {
 // retried ends the trials to which the refused call belongs, and reports whether there
 // are any. Such a refusal measures nothing.
 func (m *Machine) retried(now float64, c Call) bool {
-	m.levels.Silent(now, m.silentSince(now, m.levels.before))
-	if m.higher.Silent(now, m.silentSince(now, m.higher.before)) {
-		m.Flight.Climb()
-	}
 	rates, levels := m.rates.Tries(c), m.levels.Tries(c) || m.higher.Tries(c)
 	if rates {
 		before := m.Calls.Pace()
@@ -278,7 +274,7 @@ func (m *Machine) Wait(now, tokens float64, inFlight int) float64 {
 	needed := m.needed()
 	if inFlight >= m.Flight.Bound(needed) {
 		m.binding(true, false)
-		if m.Flight.countsSilence() {
+		if m.Flight.Starting() {
 			m.Flight.quiet = m.silent(now, inFlight)
 		}
 		m.bound = ByFlight

@@ -89,22 +89,11 @@ func (m *Memory) Taken(now float64, c Call) (holds bool) {
 	if !m.Tries(c) {
 		return false
 	}
-	m.taken++
-	return m.holds(now, float64(m.taken))
-}
-
-// Silent notes that so many calls since the beginning of a trial have been answered, or have been out for longer than a rejection
-// takes.
-func (m *Memory) Silent(now, calls float64) (holds bool) {
-	return m.trying && now < m.until && m.holds(now, calls)
-}
-
-func (m *Memory) holds(now, taken float64) bool {
-	if taken < trialTaken {
-		return false
+	if m.taken++; m.taken == trialTaken {
+		m.trying, m.next, m.held = false, 0, now
+		return true
 	}
-	m.trying, m.next, m.held = false, 0, now
-	return true
+	return false
 }
 
 // Stop ends a trial because something else has changed the bound.

@@ -4,7 +4,7 @@ import "math"
 
 // silence is calls in flight for which neither an answer nor a rejection has arrived. A rejection takes a fraction of a second,
 // and an answer may take many: a call that has been out for longer than a rejection takes was admitted. In a slow start each
-// such call counts as one answer each time that a rejection would have taken, as in a trial of more. By answers alone, calls of ten seconds take a
+// such call counts as one answer each time that a rejection would have taken. By answers alone, calls of ten seconds take a
 // minute to become many.
 type silence struct {
 	calls float64
@@ -19,11 +19,6 @@ const firstHears = 2 * shortest // seconds that a rejection would have taken, at
 func (m *Machine) silent(now float64, inFlight int) silence {
 	hears := max(firstHears, m.Door.Hears())
 	return silence{calls: m.claim.crowd.Left(now-hears, inFlight), hears: hears}
-}
-
-// silentSince is how many of the calls after the call before have been answered or are silent, as long as none is rejected.
-func (m *Machine) silentSince(now float64, before int64) float64 {
-	return m.claim.crowd.Left(now-m.Door.Hears(), int(m.tally.last.Seq-before))
 }
 
 // answers is how many answers per second the calls count as.

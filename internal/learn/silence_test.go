@@ -182,35 +182,3 @@ func TestOneCallThatHangsDoesNotMakeCallsLong(t *testing.T) {
 	r.Wait(1000, 100, 1)
 	assert.InDelta(t, 0.5, r.trip, 1e-9)
 }
-
-// By answers alone, calls of two minutes take many minutes to become twice as many.
-func TestATrialOfMoreDoesNotWaitForSlowAnswers(t *testing.T) {
-	s := startSlowly(120, 0)
-	s.press(0.5)
-	s.Flight.hold(4)
-	s.Flight.Return(40)
-	s.press(10)
-	assert.Len(t, s.out, 40)
-	assert.Equal(t, steady, s.Flight.mode)
-}
-
-func TestATrialHoldsByItsSilentCalls(t *testing.T) {
-	for _, c := range []struct {
-		sent  int
-		after float64
-		holds bool
-	}{
-		{trialTaken, 1, true},
-		{trialTaken, 0.1, false},
-		{trialTaken - 1, 1, false},
-	} {
-		r := hoversAtTen(false)
-		r.Wait(3, 100, 0)
-		for range c.sent {
-			r.send(3)
-		}
-		r.retried(3+c.after, r.send(3+c.after))
-		assert.False(t, r.higher.trying)
-		assert.Equal(t, c.holds, r.Flight.mode == climbing, "%+v", c)
-	}
-}
