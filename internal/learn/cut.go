@@ -34,7 +34,11 @@ func (m *Machine) remember(now, before, after float64, named bool) {
 	switch shared := m.Flight.mode == hovering && after > hoverKept*m.levels.high; {
 	case shared:
 		m.levels = Memory{first: levelFirst}
-		if !named && !m.Flight.part {
+		if !m.Flight.part {
+			m.higher.first = levelFirst
+			if named { // no other cause feigns it
+				m.higher.first = namedFirst
+			}
 			m.higher.Explores(now, 2*after)
 		}
 	case m.levels.high == 0 && after < memoryFell*before:

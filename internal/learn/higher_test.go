@@ -72,10 +72,13 @@ func TestATrialDoesNotRaiseTheLevelBelowWhichNoCapRejects(t *testing.T) {
 	assert.True(t, m.noCap(Call{Others: 4}))
 }
 
-func TestACapThatIsNamedIsNotTriedAtTwiceItsLevel(t *testing.T) {
+func TestTwiceACapThatIsNamedIsTriedLater(t *testing.T) {
 	r := hoversAtTen(true)
-	r.Wait(3, 100, 0)
+	r.Wait(30.9, 100, 0)
 	assert.Equal(t, 10, r.InFlight())
+	r.Wait(31, 100, 0)
+	assert.Equal(t, 11, r.InFlight())
+	assert.Equal(t, 1, r.reasons(WhyMore))
 }
 
 func TestTheFirstSilentRejectionIsACapIfAnotherCallWasOut(t *testing.T) {

@@ -27,6 +27,7 @@ const (
 const (
 	stillHolds = backOff      // of what held: it holds with no less than that
 	levelFirst = interruption // seconds from the fall of a bound on the calls in flight to the first trial
+	namedFirst = againFirst   // likewise of more than a cap that rejections name
 )
 
 // Marked notes what was measured. Marks that agree are what holds.
