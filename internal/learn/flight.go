@@ -146,7 +146,7 @@ func (f *Flight) Cap(n, rtt float64) {
 // Takes says that calls take so long at least: a claimed cap is tried less often.
 func (f *Flight) Takes(rtt float64) {
 	if f.Claimed && f.mode == steady {
-		f.cycle = max(f.cycle, settled(f.level/max(rtt, leastTrip)))
+		f.cycle = max(f.cycle, settled(f.level/max(rtt, tiny)))
 	}
 }
 

@@ -21,7 +21,7 @@ func TestMirrorLearnsTheRefill(t *testing.T) {
 		{"slower than that, by the reset", []Told{told(60, 10, 100)}, 1, 0.5},
 		{"a small limit that is not per minute: as fast as it comes back", []Told{told(1, 0, 1)}, 1, 1 / (1 + resetError)},
 		{"a small limit is rounded", []Told{told(3, 0, 0)}, 1, 2.5 / 60},
-		{"in the time until the reset, what the call took comes in", []Told{told(3, 0, 19.95)}, 1, 1.0 / 20},
+		{"in the time until the reset, what the call took comes in", []Told{told(3, 0, 20-resetError)}, 1, 1.0 / 20},
 		{"but not more than rounds to the limit", []Told{told(3, 0, 10)}, 1, 3.5 / 60},
 		{"a limit that the bucket holds: by the reset", []Told{told(100, 99, 0.5), told(100, 90, 4.75)}, 1, 2},
 		{"smoothed once it was seen", []Told{told(100, 99, 0.5), told(100, 90, 4.75), told(100, 90, 2.375)}, 1, 2.4},
