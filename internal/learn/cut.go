@@ -58,7 +58,6 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	measured := m.rate
 	m.first = !m.Calls.On
 	d := Decision{At: now, Kind: Cut, Of: OfCalls, From: m.Calls.Pace(), Why: WhyRate}
-	ours := d.From > m.Calls.Rate // it has risen above what comes in, so that only part of a call is missing
 	if m.off.Has(MeasureRule) && m.Calls.On {
 		measured.Calls, measured.Tokens, measured.Few = m.Calls.Pace()/2, m.Tokens.Pace()/2, false
 	}
@@ -76,18 +75,13 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 		m.Tokens.Cut(measured.Tokens, m.cycle(), measured.Few)
 	}
 	m.Flight.Follow(m.cycle(), m.needed())
-	if !m.off.Has(GateRule) {
-		if !r.hinted() {
-			m.Door.Pause(now, m.Calls.Rate)
-		}
-		soon := ours
-		if r.hinted() {
-			soon = !m.Door.short()
-		}
-		if wait := m.Door.Until - now; soon && 2*wait*m.Calls.Pace() < 1 { // less than half of an interval
-			m.Calls.Again(1)
-			m.Tokens.Again(c.Tokens)
-		}
+	switch wait := m.Door.Until - now; {
+	case m.off.Has(GateRule):
+	case !r.hinted():
+		m.Door.Pause(now, m.Calls.Rate)
+	case 2*wait*m.Calls.Pace() < 1 && !m.Door.short(): // less than half of an interval
+		m.Calls.Again(1)
+		m.Tokens.Again(c.Tokens)
 	}
 	d.To = m.Calls.Pace()
 	m.note(d)
