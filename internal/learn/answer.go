@@ -27,8 +27,7 @@ func (m *Machine) Answered(now float64, c Call, a Answer) {
 	if m.Door.Opens(c.At) {
 		m.opened(c.At)
 	}
-	m.trips++
-	m.trip += max(callWeight, 1/m.trips) * (min(max(tiny, now-c.At), mostTrip) - m.trip)
+	m.trip += callWeight * (min(max(tiny, now-c.At), mostTrip) - m.trip)
 	if m.tally.Counts(c) {
 		m.tally.Answered(c, a.Used)
 		m.Tokens.Return(c.Tokens - a.Used)

@@ -62,11 +62,3 @@ func (c *Crowd) Left(by float64, newest int) float64 {
 	n := min(newest, int(c.newest-c.oldest+1))
 	return float64(n - sort.Search(n, func(i int) bool { return c.times[(c.newest-int64(i))&(crowdCalls-1)] <= by }))
 }
-
-// Out is how long the newest n calls have been out, or those of them that are kept.
-func (c *Crowd) Out(now float64, n int) float64 {
-	if c.oldest == 0 || n == 0 {
-		return 0
-	}
-	return now - c.times[max(c.oldest, c.newest-int64(n)+1)&(crowdCalls-1)]
-}

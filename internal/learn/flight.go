@@ -143,13 +143,6 @@ func (f *Flight) Cap(n, rtt float64) {
 	f.high++
 }
 
-// Takes says that calls take so long at least: a claimed cap is tried less often.
-func (f *Flight) Takes(rtt float64) {
-	if f.Claimed && f.mode == steady {
-		f.cycle = max(f.cycle, settled(f.level/max(rtt, tiny)))
-	}
-}
-
 // Hover cuts the bound by a step, and lets it grow so that one such step comes
 // for every so many calls.
 func (f *Flight) Hover(n float64) {

@@ -39,7 +39,6 @@ type Machine struct {
 	knows    bool    // a refusal has marked the provider's bucket as empty
 	first    bool    // the first mark has just been made
 	trip     float64 // smoothed time of a call that was taken, seconds
-	trips    float64 // calls that it was taken of
 	unit     float64 // tokens of the call that was asked about last
 	few      int     // see Config.Few
 	slack    bool    // no call has waited since the last tick
@@ -258,7 +257,6 @@ func (m *Machine) binding(flight, calls bool) {
 // only an answer helps. inFlight calls are out.
 func (m *Machine) Wait(now, tokens float64, inFlight int) float64 {
 	m.unit = tokens
-	m.out(now, inFlight)
 	m.tick(now, false)
 	wait := m.wait(now, tokens, inFlight)
 	m.due = now + wait

@@ -66,7 +66,7 @@ func (m *Machine) restore(s *Saved) {
 		m.Tokens.Save(0)
 	}
 	if s.Trip > 0 {
-		m.trip, m.trips = min(max(tiny, s.Trip), mostTrip), firstTrips
+		m.trip = min(max(tiny, s.Trip), mostTrip)
 	}
 	if s.Refusal > 0 {
 		m.Door.trip = min(max(tiny, s.Refusal), mostRefusal)

@@ -11,8 +11,6 @@ type silence struct {
 	hears float64 // seconds that their rejections would have taken; 0: no call has been held back yet
 }
 
-const firstTrips = handful // calls that were taken: of fewer, their mean is the time of a call, or the time that calls have been out
-
 const firstHears = 2 * shortest // seconds that a rejection would have taken, at least: before the first one it is a guess
 
 // silent is the silence of inFlight calls.
@@ -38,13 +36,4 @@ func (s silence) wait(answers float64) float64 {
 		return math.Inf(1)
 	}
 	return max(tiny, min(s.hears, answers/s.answers()))
-}
-
-// out notes that so many calls are out. Until the first answers, how long they have been out is all that shows how
-// long calls take.
-func (m *Machine) out(now float64, inFlight int) {
-	if m.trips < firstTrips {
-		m.trip = max(m.trip, m.claim.crowd.Out(now, inFlight))
-		m.Flight.Takes(m.trip)
-	}
 }

@@ -155,34 +155,6 @@ func TestSilenceAllocatesNothing(t *testing.T) {
 	assert.Equal(t, ByFlight, s.Bound())
 }
 
-// With a guess of a second for calls of 150 seconds, a cap would be tried twice a minute, and be refuted by that.
-func TestACapIsTriedNoMoreOftenThanLongCallsEnd(t *testing.T) {
-	s := startSlowly(150, 11)
-	s.press(3000)
-	assert.InDelta(t, 150, s.trip, 1)
-	assert.True(t, s.Flight.Claimed)
-	assert.GreaterOrEqual(t, s.answered, 200, "of the 220 that the cap allows")
-	assert.LessOrEqual(t, s.rejected, 12)
-}
-
-func TestTheFirstAnswersAloneSayHowLongCallsTake(t *testing.T) {
-	r := runMachine(Config{})
-	for i, lasts := range []float64{10, 20, 60} {
-		at := float64(i)
-		r.Answered(at+lasts, r.send(at), Answer{})
-	}
-	assert.InDelta(t, 30, r.trip, 1e-9)
-}
-
-func TestOneCallThatHangsDoesNotMakeCallsLong(t *testing.T) {
-	r := runMachine(Config{})
-	for at := 0.0; at < firstTrips; at++ {
-		r.Answered(at+0.5, r.send(at), Answer{InFlight: 1})
-	}
-	r.Wait(1000, 100, 1)
-	assert.InDelta(t, 0.5, r.trip, 1e-9)
-}
-
 func TestSilenceIsAsLongAsRejectionsTake(t *testing.T) {
 	m := New(Config{Initial: 4, Max: 100})
 	assert.InDelta(t, firstHears, m.silent(9, 0).hears, 0)
