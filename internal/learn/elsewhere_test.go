@@ -88,3 +88,20 @@ func TestAWindowThatHeadersDoNotDescribeMayTurnOutLonger(t *testing.T) {
 		assert.InDelta(t, want, r.spans.Window, 1e-9)
 	}
 }
+
+func TestAClosureThatHeadersDoNotExplainIsAWindowIfItLastsForMostOfTheTime(t *testing.T) {
+	for shut, want := range map[float64]float64{50: 60, 70: 0} {
+		r := runMachine(Config{CallRate: 10})
+		r.quota.Calls.Known, r.Door.foreign = true, 2
+		r.spans = Spans{begin: 30, shut: shut, last: 60, got: 50}
+		r.span(90, 50)
+		assert.InDelta(t, want, r.spans.Window, 1e-9)
+	}
+}
+
+func TestSingleProbesGoToAKeyThatAnotherLimitShut(t *testing.T) {
+	d := newDoor(0)
+	d.foreign = 2
+	d.Still(10, 0, false, 0, 1, 0)
+	assert.True(t, d.probing, "from the first on")
+}
