@@ -1,5 +1,7 @@
 package learn
 
+import "math"
+
 // Answer is what came of a call that was taken.
 type Answer struct {
 	Used          float64 // tokens
@@ -58,13 +60,19 @@ func (m *Machine) opened(left float64) {
 // span ends what is measured of a window: the first call that it took when it
 // opened again left at the moment left, when so many calls had been admitted.
 func (m *Machine) span(left, calls float64) {
-	counts := m.Calls.On && !m.Flight.Claimed && !m.Door.Alien() && !m.Door.Outlasted() &&
-		(!m.quota.Known() || m.trust.Ignored(left)) && !m.off.Has(WindowRule)
-	rate := m.spans.Opened(left, calls, float64(m.hits), m.calm.Settled, counts)
+	known := m.calm.Settled
+	counts := m.Calls.On && !m.Door.Outlasted() && (m.spans.Window > 0 || !m.quota.Known() || m.trust.Ignored(left))
+	if m.Door.Alien() { // another limit shut the key for long, if it recurs; or an outage did
+		known, counts = math.Inf(1), m.quota.Known() && m.spans.Mostly(left)
+	}
+	rate := m.spans.Opened(left, calls, float64(m.hits), known, counts && !m.Flight.Claimed && !m.off.Has(WindowRule))
 	if rate == 0 {
 		return
 	}
 	m.noise.Forget()
+	if !m.Calls.On { // the headers have paced the calls, by another limit
+		m.Calls.Expect(rate, Cycle(rate), false)
+	}
 	if rate < m.Calls.Pace() {
 		m.note(Decision{At: left, Kind: Cut, Of: OfCalls, From: m.Calls.Pace(), To: rate, Why: WhyWindow})
 		share := rate / m.Calls.Rate

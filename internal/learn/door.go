@@ -176,7 +176,7 @@ func (d *Door) Still(now, asked float64, hinted bool, reset, rate, luck float64)
 	case d.refused > 2: // the Retry-After keeps being too short, or rejections count and others probe as well
 		d.wait(now + asked + luck*min(most, firstProbe*math.Pow(2, n-1)))
 	}
-	d.probing = d.refused > 1
+	d.probing = d.refused > 1 || d.Alien()
 }
 
 // Foreign waits if refusals continue that say nothing about our share.

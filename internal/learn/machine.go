@@ -12,41 +12,41 @@ type Machine struct {
 	Tokens Pacer
 	Door   Door
 
-	quota    Quota
-	tally    Tally
-	claim    Claim
-	noise    Noise
-	calm     Calm
-	spans    Spans
-	overload Overload
-	rates    Memory
-	levels   Memory
-	higher   Memory // than a cap that others share, or that random rejections feign
-	under    Under
-	trust    Trust
-	rate     Rate // what the refusal that is judged measures
-	drafted  bool // it belongs to a try of Overdraft
-	labels   int  // refusals that said for how long
-	hits     int64
-	cut      float64 // when the last epoch began
-	cutBy    int64   // the last call sent by then
-	resumed  Point   // when the first call left after that, and what had been admitted by then; zero: none has
-	slowBy   float64 // no growth before
-	reopens  bool    // the next call ends a pause in which nothing was admitted
-	dark     float64 // seconds since the mark during which no call was admitted
-	at       float64 // the last tick
-	due      float64 // the next one, of a process that does not sleep
-	knows    bool    // a refusal has marked the provider's bucket as empty
-	first    bool    // the first mark has just been made
-	trip     float64 // smoothed time of a call that was taken, seconds
-	unit     float64 // tokens of the call that was asked about last
-	few      int     // see Config.Few
-	slack    bool    // no call has waited since the last tick
-	spaced   bool    // the pace of calls was the last to hold back the next call
-	bound    Bound
-	off      Rules
-	luck     *rand.Rand
-	decide   func(Decision)
+	quota     Quota
+	tally     Tally
+	claim     Claim
+	noise     Noise
+	calm      Calm
+	spans     Spans
+	overload  Overload
+	rates     Memory
+	levels    Memory
+	higher    Memory // than a cap that others share, or that random rejections feign
+	under     Under
+	trust     Trust
+	rate      Rate  // what the refusal that is judged measures
+	drafted   bool  // it belongs to a try of Overdraft
+	elsewhere int64 // the last refused call that was not about our rate
+	labels    int   // refusals that said for how long
+	hits      int64
+	cut       float64 // when the last epoch began
+	cutBy     int64   // the last call sent by then
+	resumed   Point   // when the first call left after that, and what had been admitted by then; zero: none has
+	slowBy    float64 // no growth before
+	reopens   bool    // the next call ends a pause in which nothing was admitted
+	dark      float64 // seconds since the mark during which no call was admitted
+	at        float64 // the last tick
+	knows     bool    // a refusal has marked the provider's bucket as empty
+	first     bool    // the first mark has just been made
+	trip      float64 // smoothed time of a call that was taken, seconds
+	unit      float64 // tokens of the call that was asked about last
+	few       int     // see Config.Few
+	slack     bool    // no call has waited since the last tick
+	spaced    bool    // the pace of calls was the last to hold back the next call
+	bound     Bound
+	off       Rules
+	luck      *rand.Rand
+	decide    func(Decision)
 }
 
 // Config is what a machine begins with.
@@ -310,7 +310,7 @@ func (m *Machine) paceWait(now, tokens float64, few bool) (wait float64) {
 		m.binding(false, false)
 		m.bound, wait = ByHeaders, q.wait
 	}
-	if q.room {
+	if q.room && m.spans.Window == 0 {
 		m.Calls.Hasten()
 	} else {
 		m.Calls.Slow()

@@ -89,15 +89,23 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 	}
 	if m.knows && r.Names != FlightLimit && !m.tally.GotThrough(c, now-2*m.Door.trip) {
 		m.spans.Shut(c.At)
-		m.still(now, c, &r)
+		if r.left(c.Tokens) {
+			m.Door.foreign++
+		}
+		m.still(now, c, &r, m.Calls.Rate)
 		return
 	}
-	if m.resumed.At > m.spans.shut { // the pause had ended for other calls, and their answers are on their way
+	if m.resumed.At > m.spans.shut && !m.Door.Alien() { // the pause had ended for other calls, and their answers are on their way
 		m.span(m.resumed.At, m.resumed.Calls)
 	}
 	m.spans.Shut(c.At)
-	m.Door.Settled()
 	verdict := m.verdict(now, c, &r)
+	if verdict == isShut {
+		m.Door.foreign++
+		m.still(now, c, &r, m.openRate(c))
+		return
+	}
+	m.Door.Settled()
 	if r.hinted() && verdict != isChance && !m.off.Has(GateRule) {
 		m.Door.Obey(now, r.Asked, m.speed(), m.luck.Float64())
 	}
@@ -106,7 +114,7 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 		m.cutFlight(now, c, r.Names == FlightLimit)
 	case isRate:
 		m.cutPace(now, c, &r)
-	case isNothing, isChance:
+	case isNothing, isChance, isShut:
 	}
 }
 
@@ -184,13 +192,26 @@ func (m *Machine) Signal(now, left float64) {
 	}
 }
 
+// openRate is how many calls per second were admitted before the provider shut, no more than the pace of calls. While other calls
+// are in flight, a cap may be what rejects the call c, and probes as often as a pause allows.
+func (m *Machine) openRate(c Call) float64 {
+	rate := m.tally.Until(m.spans.shut)
+	if m.Calls.On {
+		rate = min(rate, m.Calls.Rate)
+	}
+	if c.Others >= 2 {
+		rate = max(rate, 1/(probeShare*longestPause))
+	}
+	return rate
+}
+
 // still handles a refusal when no call has got through since the last decrease. The provider is closed, which is no new
 // measurement: rate and mark stay.
-func (m *Machine) still(now float64, c Call, r *Refusal) {
+func (m *Machine) still(now float64, c Call, r *Refusal, rate float64) {
 	m.Calls.Sober()
 	m.Tokens.Sober()
 	if !m.off.Has(GateRule) {
-		m.Door.Still(now, r.Asked, r.hinted(), r.reset(c.Tokens), m.Calls.Rate, m.luck.Float64())
+		m.Door.Still(now, r.Asked, r.hinted(), r.reset(c.Tokens), rate, m.luck.Float64())
 	}
 	if m.noCap(c) {
 		m.Flight.Claimed = false

@@ -61,4 +61,7 @@ func (s *Spans) Opened(left, calls, hits, known float64, counts bool) (rate floa
 	return rate
 }
 
+// Mostly reports whether the provider was shut for most of the span that ends at the moment left.
+func (s *Spans) Mostly(left float64) bool { return left-s.shut > 0.5*(left-s.begin) }
+
 func alike(a, b float64) bool { return max(a, b) < spanAlike*min(a, b) }

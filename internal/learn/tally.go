@@ -123,6 +123,11 @@ func (t *Tally) GotThrough(c Call, heard float64) bool {
 	return float64(c.Seq-t.mark.Seq-1)-(t.refused-1)-young >= 0.5
 }
 
+// Until is the rate from the mark to a moment after which nothing was admitted.
+func (t *Tally) Until(at float64) float64 {
+	return max(0, float64(t.last.Seq-t.mark.Seq)-t.refused) / max(tiny, at-t.mark.At)
+}
+
 // Doubt is what makes the time since the mark a poor measure of the rate.
 type Doubt struct {
 	First bool // there was no mark before: the bucket may have been full

@@ -5,6 +5,7 @@ type verdict uint8
 
 const (
 	isNothing verdict = iota // of ours
+	isShut                   // likewise, and no call has got through since the last one
 	isChance                 // one of the share that is rejected at random, so that no wait helps
 	isRate
 	isCap
@@ -53,6 +54,9 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 		}
 		if !isACap && !m.Flight.Claimed && m.foreign(c, r) {
 			if isACap = r.told() && c.Others >= 2 && m.claim.Alien(); !isACap {
+				if r.told() && m.shutElsewhere(now, c) {
+					return isShut
+				}
 				m.Door.Foreign(now, m.luck.Float64())
 				m.note(Decision{At: now, Kind: Verdict, Why: WhyForeign})
 				return isNothing
@@ -119,7 +123,15 @@ func (m *Machine) foreign(c Call, r *Refusal) bool {
 	if m.labels > 0 && !r.told() && m.claim.Alien() {
 		m.labels = 0
 	}
-	return !m.off.Has(StrayRule) && (m.labels > 0 || r.left(c.Tokens))
+	return !m.off.Has(StrayRule) && (m.labels > 0 || r.left(c.Tokens) && m.spans.Window == 0)
+}
+
+// shutElsewhere reports whether no call has got through since the last such refusal, so that a limit that the headers do not
+// describe is used up.
+func (m *Machine) shutElsewhere(now float64, c Call) bool {
+	passed, known := m.tally.fates.Passed(m.elsewhere, c.Seq, now-2*m.Door.trip)
+	m.elsewhere = max(m.elsewhere, c.Seq)
+	return known && !passed && m.Door.foreign > 0
 }
 
 const standBy = 1.2 // times the pace or the rate before: the pace while a cap holds
