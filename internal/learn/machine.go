@@ -36,6 +36,7 @@ type Machine struct {
 	reopens   bool    // the next call ends a pause in which nothing was admitted
 	dark      float64 // seconds since the mark during which no call was admitted
 	at        float64 // the last tick
+	due       float64 // the next one, of a process that does not sleep
 	knows     bool    // a refusal has marked the provider's bucket as empty
 	first     bool    // the first mark has just been made
 	trip      float64 // smoothed time of a call that was taken, seconds
