@@ -16,6 +16,7 @@ type Pacer struct {
 	expected bool    // the rate was known before the first mark
 	unused   bool    // nothing has been sent, so the first may go at once, whatever its size
 	at       float64 // as of when
+	shut     bool    // the gate was, then
 	model    float64 // the provider's bucket, if its rate were Rate and it was empty at the mark
 	fast     float64 // the pace, while it grows exponentially; else 0
 	spurs    bool    // because the headers show that there is room
@@ -126,8 +127,8 @@ func (p *Pacer) Grown() bool { return p.On && (p.fast > 0 || p.Pace() > grownFar
 
 // Tick advances the pacer to now. open is whether the gate is open; idle that no call waits; unit what one call costs.
 func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
-	dt := now - p.at
-	p.at = now
+	dt, opens := now-p.at, open && p.shut
+	p.at, p.shut = now, !open
 	if !p.On || dt <= 0 {
 		return
 	}
@@ -153,6 +154,7 @@ func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
 	}
 	p.active += dt
 	switch {
+	case p.fast > 0 && opens: // most of the time is that of the pause
 	case p.fast > 0 && p.marks == 1:
 		p.fast = min(mostRate, p.fast*math.Exp(min(firstGrow, p.Rate)*dt))
 	case p.fast > 0:
