@@ -490,12 +490,11 @@ func TestTheModelMayMiscountCalls(t *testing.T) {
 // With nothing in flight, the next tick after a rejection is at the end of the pause.
 func TestTheTimeOfAPauseIsNoneOfFastGrowth(t *testing.T) {
 	p := expectTen()
-	p.Binding = true
 	p.Hasten()
 	before := p.Pace()
 	p.Tick(1, false, false, false, 1)
 	p.Tick(3600, true, true, false, 1)
 	assert.InDelta(t, before, p.Pace(), 0)
 	p.Tick(3601, true, true, false, 1)
-	assert.InDelta(t, before*math.Exp(fastGrow), p.Pace(), 1e-9)
+	assert.InDelta(t, before*math.Exp(firstGrow), p.Pace(), 1e-9)
 }
