@@ -4,14 +4,12 @@ import "math"
 
 // Source of these: four and sixteen processes on one quota in internal/simulate.
 const (
+	evenFirst   = 15 // seconds of a cycle where the limit is shared; four on one call per second
 	evenSlope   = 6  // seconds of a shared cycle for each call per second of the whole limit, besides evenFirst
 	evenLongest = 90 // seconds of a shared cycle, at most
 )
 
-const (
-	evenGain  = 2 * hoverGain // like hoverGain, where the cap is shared
-	evenFirst = cycleShortest // seconds of a cycle where the limit is shared, at least
-)
+const evenGain = 2 * hoverGain // like hoverGain, where the cap is shared
 
 const debtMost = several // times what a part of a bucket holds: no more of what was sent beyond the part is made up for
 
