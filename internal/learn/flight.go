@@ -212,6 +212,9 @@ func (f *Flight) Agreed() bool {
 // Return begins to raise the bound to n, by one for each answer, or lowers it at once.
 func (f *Flight) Return(n float64) {
 	f.kept = kept{f.mode, float64(f.Bound(0)), f.level}
+	if f.mode == hovering { // it grows by less than a call from one trial to the next
+		f.kept.bound = f.bound
+	}
 	f.bound = f.kept.bound + 1
 	f.mode, f.level, f.active = returning, n, 0
 	if f.bound >= n {

@@ -119,6 +119,17 @@ func TestRandomRejectionsDoNotHoldTheCallsInFlightDown(t *testing.T) {
 	assert.Greater(t, taken/600, 15.0, "calls per second")
 }
 
+// Else a bound of a few calls, which takes long to grow by one, would never grow.
+func TestATrialKeepsThePartOfACallByWhichTheBoundHasGrown(t *testing.T) {
+	r := hoversAtTen(false)
+	r.Flight.bound = 10.7
+	r.Wait(3, 100, 0)
+	assert.Equal(t, 11, r.InFlight())
+	r.Answered(3.15, r.send(3.1), Answer{InFlight: 50})
+	r.Refused(5.1, r.send(5), Refusal{})
+	assert.InDelta(t, 10.7, r.Flight.bound, 0)
+}
+
 func TestARejectionThatDoesNotNameTheCapIsNotDueToIt(t *testing.T) {
 	r := hoversAtTen(true)
 	for i := range 2 * aliensMost {
