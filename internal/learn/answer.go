@@ -72,6 +72,7 @@ func (m *Machine) span(left, calls float64) {
 	m.noise.Forget()
 	if !m.Calls.On { // the headers have paced the calls, by another limit
 		m.Calls.Expect(rate, Cycle(rate), false)
+		m.note(Decision{At: left, Kind: Cut, Of: OfCalls, To: rate, Why: WhyWindow})
 	}
 	if rate < m.Calls.Pace() {
 		m.note(Decision{At: left, Kind: Cut, Of: OfCalls, From: m.Calls.Pace(), To: rate, Why: WhyWindow})

@@ -187,3 +187,8 @@ func TestARefusalThatNamesTheCallsInFlightBreaksNoTrust(t *testing.T) {
 		})
 	}
 }
+
+func TestARestoredRateOfTokensHasAnOrdinaryCycle(t *testing.T) {
+	m := New(Config{Initial: 1, Max: 10, Saved: Saved{Tokens: 1000}})
+	assert.InDelta(t, Cycle(1), m.Tokens.cycle, 0)
+}

@@ -1,5 +1,7 @@
 package learn
 
+import "math"
+
 // Charge estimates how many tokens the provider reserves for each token that a call reserves here, which is an estimate of its
 // own. It compares what the headers show to be gone with what has been reserved meanwhile, less that of calls that have ended.
 type Charge struct {
@@ -13,9 +15,11 @@ const (
 	chargeWeight = 1.0 / memory // of the newest observation
 )
 
-// Observe takes in how much less was left at an answer than at the one before, although what came in and what has ended
-// used is taken into account, and how much more was reserved. tokens is what the call reserves.
+// Observe takes in an answer. reserved is what has been reserved since the answer before, less that of calls that have ended.
+// gone is how much less is left, apart from what came in and what those calls used. tokens is what this call reserves.
 func (c *Charge) Observe(reserved, gone, tokens float64) {
+	most := chargeMost * math.Abs(reserved) // more is gone, or has come back, for another reason: the limit has changed
+	gone = min(max(gone, -most), most)
 	c.call += smoothing * (tokens*tokens - c.call)
 	c.square += reserved*reserved - chargeWeight*c.square
 	c.product += reserved*gone - chargeWeight*c.product

@@ -74,3 +74,13 @@ func TestCallsWaitForWhatTheProviderReserves(t *testing.T) {
 		assert.InDelta(t, want, q.wait(1, 100, &q.t).wait, 0.01, "%v", charged)
 	}
 }
+
+func TestALimitThatChangesIsNoCharge(t *testing.T) {
+	var c Charge
+	for range 20 {
+		c.Observe(100, 100, 100)
+	}
+	before := c.Of(1)
+	c.Observe(100, -1e6, 100)
+	assert.InDelta(t, before, c.Of(1), 0.3)
+}

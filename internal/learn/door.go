@@ -26,7 +26,7 @@ const (
 	heardBy     = 2.5    // refusal round trips in which the refusal of a probe would have arrived
 	settles     = 1.5    // refusal round trips in which the refusals that are on their way arrive
 	jitter      = 0.25   // of a wait that no response asks for: what is added at most
-	askedJitter = 0.1    // of a wait that a response asks for, or after an overload: what is added at most; of a longer Retry-After, of a second
+	askedJitter = 0.1    // of a wait that a response asks for, or after an overload: what is added at most; of a Retry-After, only its first second counts
 	firstProbe  = 0.25   // seconds until the first probe without a Retry-After; each later wait is twice as long
 	rarestProbe = minute // seconds between two probes, at most
 	probeShare  = 0.02   // of the learned rate: what probes may use

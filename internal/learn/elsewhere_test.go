@@ -46,6 +46,7 @@ func TestAQuotaThatHeadersDoNotDescribeIsLearned(t *testing.T) {
 	r := runMachine(Config{})
 	assert.Less(t, r.playQuota(shown{rate: 5, full: 50, left: 50}, 100, 600, 1200), 30)
 	assert.InDelta(t, 60, r.spans.Window, 12)
+	assert.Positive(t, r.reasons(WhyWindow))
 	assert.InDelta(t, 1, r.Calls.Rate, 0.1)
 	assert.InDelta(t, r.Calls.Rate, r.Calls.Pace(), 0.2*r.Calls.Rate, "a full bucket is no reason for more")
 }

@@ -1,7 +1,7 @@
 package learn
 
 // History returns how much had been sent and not refused by a past moment. Its resolution falls with age: each level holds the
-// same number of points, twice as far apart as those of the level below. So it takes the same few kilobytes for an hour as for
+// same number of points, twice as far apart as those of the level below. So it takes the same memory for an hour as for
 // a second.
 type History struct {
 	levels [historyLevels]historyLevel

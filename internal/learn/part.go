@@ -4,7 +4,7 @@ import "math"
 
 // Source of these: four and sixteen processes on one quota in internal/simulate.
 const (
-	evenFirst   = 15 // seconds of a cycle where the limit is shared; four on one call per second
+	evenFirst   = 15 // seconds of a cycle where the limit is shared
 	evenSlope   = 6  // seconds of a shared cycle for each call per second of the whole limit, besides evenFirst
 	evenLongest = 90 // seconds of a shared cycle, at most
 )

@@ -193,7 +193,7 @@ func (m *Machine) Signal(now, left float64) {
 }
 
 // openRate is how many calls per second were admitted before the provider shut, no more than the pace of calls. While other calls
-// are in flight, a cap may be what rejects the call c, and probes as often as a pause allows.
+// are in flight, a cap may be what rejects the call c, so probes are no further apart than the longest pause.
 func (m *Machine) openRate(c Call) float64 {
 	rate := m.tally.Until(m.spans.shut)
 	if m.Calls.On {

@@ -62,7 +62,7 @@ func (m *Machine) restore(s *Saved) {
 		m.Calls.Save(0)
 	}
 	if s.Tokens > 0 {
-		m.Tokens.Expect(s.Tokens, Cycle(s.Calls), false)
+		m.Tokens.Expect(s.Tokens, Cycle(max(s.Calls, 1)), false)
 		m.Tokens.Save(0)
 	}
 	if s.Trip > 0 {

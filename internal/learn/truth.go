@@ -97,7 +97,8 @@ func (t *Truth) Opened(sent float64) {
 	case t.Testing:
 		t.Testing, t.every, t.obeyed = false, 1, 0
 		t.factor = max(shortestLie, min(t.tried, t.mul()/2))
-	case t.asked == 0:
+	case t.asked == 0: // no wait of this closure has been obeyed
+		t.again = 0
 		return
 	case t.again > 0:
 		took = (sent - t.shutAt) / t.asked

@@ -186,3 +186,12 @@ func TestATooShortWaitIsTestedMoreRarely(t *testing.T) {
 		assert.Equal(t, c.then, tr.every)
 	}
 }
+
+// The first 429 of a closure may ask for nothing, and later ones for a time.
+func TestAnOpeningEndsWhatWasAskedAgain(t *testing.T) {
+	var r Truth
+	r.Again(2)
+	r.Again(2)
+	r.Opened(9)
+	assert.Zero(t, r.again)
+}
