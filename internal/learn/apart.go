@@ -1,11 +1,9 @@
 package learn
 
-import "math"
-
 // apart is how many seconds after the call before it a call leaves that is above what has held, under a cap that no refusal has
 // named: half of the time between two answers. A rate would refuse calls that leave together, and look like a cap.
 func (m *Machine) apart(inFlight int) float64 {
-	above := float64(inFlight) >= math.Floor(m.held()) && (m.Flight.mode != hovering || m.levelTried())
+	above := float64(inFlight) >= m.held() && (m.Flight.mode != hovering || m.levelTried())
 	if !above || !m.Flight.Claimed || m.claim.named || m.Calls.On {
 		return 0
 	}

@@ -137,11 +137,3 @@ func TestATrialOfMoreThanABoundThatHoversIsSpaced(t *testing.T) {
 	m.higher.trying = true
 	assert.Positive(t, m.apart(5))
 }
-
-// What a bound that hovers has grown by since the last call holds no further call.
-func TestACallAboveWhatHasHeldLeavesApartInATrial(t *testing.T) {
-	m := New(Config{Initial: 4, Max: 100})
-	m.Flight.Claimed, m.higher.trying, m.Flight.kept.bound = true, true, 10.7
-	assert.Zero(t, m.apart(9))
-	assert.Positive(t, m.apart(10))
-}
