@@ -88,6 +88,6 @@ func TestExplainSaysWhyThePaceRises(t *testing.T) {
 		for m.after(2 * time.Second); m.admit(1) == 0; {
 			m.send(1)
 		}
-		assert.Contains(t, m.State.(adaptive.Explainer).Explain(m.now), want) //nolint:forcetypeassert // it is one
+		assert.Contains(t, m.State.(adaptive.Explainer).Explain(m.now), want)
 	}
 }

@@ -28,7 +28,7 @@ func TestTruthLearnsThatItIsTooShort(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tr := Truth{}
-			tooShort(&tr, -2000, 10)
+			tooShort(&tr, -2000)
 			tr.Shut(100, 10, 0, 0.1)
 			tr.Again(10)
 			tr.Opened(c.opened)
@@ -42,14 +42,14 @@ func TestTruthLearnsThatItIsTooShort(t *testing.T) {
 	}
 	t.Run("only if it was refused after the wait", func(t *testing.T) {
 		tr := Truth{}
-		tooShort(&tr, 0, 10)
+		tooShort(&tr, 0)
 		tr.Shut(100, 10, 0, 0.1)
 		tr.Opened(180) // the demand may have paused
 		assert.InDelta(t, 10, tr.Shut(200, 10, 0, 0.1), 1e-9)
 	})
 	t.Run("each closure by itself", func(t *testing.T) {
 		tr := Truth{}
-		tooShort(&tr, 0, 10)
+		tooShort(&tr, 0)
 		tr.Shut(100, 10, 0, 0.1)
 		tr.Again(10)
 		tr.Shut(200, 10, 0, 0.1)
@@ -59,7 +59,8 @@ func TestTruthLearnsThatItIsTooShort(t *testing.T) {
 }
 
 // tooShort is a closure from now on that lasts eight times as long as asked.
-func tooShort(tr *Truth, now, asked float64) {
+func tooShort(tr *Truth, now float64) {
+	const asked = 10
 	tr.Shut(now, asked, 0, 0.1)
 	tr.Again(asked)
 	tr.Opened(now + 8*asked)
@@ -70,13 +71,13 @@ func tooShort(tr *Truth, now, asked float64) {
 func TestOneOutageMakesNoWaitTooShort(t *testing.T) {
 	tr := Truth{}
 	for _, now := range []float64{0, 2000, 4000} {
-		tooShort(&tr, now, 10)
+		tooShort(&tr, now)
 		tr.Shut(now+1000, 10, 0, 0.1)
 		tr.Opened(now + 1010) // as asked
 	}
 	assert.InDelta(t, 1, tr.mul(), 1e-9)
-	tooShort(&tr, 6000, 10)
-	tooShort(&tr, 7000, 10)
+	tooShort(&tr, 6000)
+	tooShort(&tr, 7000)
 	assert.InDelta(t, 1.5, tr.mul(), 1e-9)
 }
 
@@ -160,7 +161,7 @@ func TestTruthTakesBackAHalvedFactor(t *testing.T) {
 	tr.Shut(3000, 10, 0, 0.1)
 	tr.Again(10)
 	tr.Opened(3020)
-	tooShort(&tr, 3500, 10)
+	tooShort(&tr, 3500)
 	assert.InDelta(t, 0.5*(1+2)*10/margin, tr.Shut(4000, 10, 0, 0.1), 1e-9, "true again, and then too short")
 }
 
