@@ -106,3 +106,15 @@ func TestSingleProbesGoToAKeyThatAnotherLimitShut(t *testing.T) {
 	d.Still(10, 0, false, 0, 1, 0)
 	assert.True(t, d.probing, "from the first on")
 }
+
+// The first calls after an opening are a burst.
+func TestProbesTakeAShareOfNoMoreThanThePace(t *testing.T) {
+	m := New(Config{Initial: 4, Max: 100, CallRate: 1})
+	for i := range 100 {
+		m.Sent(Call{Seq: int64(i + 1), At: 1})
+	}
+	m.spans.Shut(2)
+	assert.InDelta(t, 1, m.openRate(Call{}), 1e-9)
+	m.Calls.Rate = 1e-3
+	assert.InDelta(t, 1/(probeShare*longestPause), m.openRate(Call{Others: 2}), 1e-9, "it may be a cap")
+}

@@ -27,8 +27,7 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 	m.claim.Refused(c.Others, r.hinted())
 	isACap := r.Names == FlightLimit
 	if m.notNamed(r) && !m.claim.Alien() {
-		m.Door.Foreign(now, m.luck.Float64())
-		m.note(Decision{At: now, Kind: Verdict, Why: WhyForeign})
+		m.passes(now)
 		m.begin(now, c)
 		return isNothing
 	}
@@ -57,8 +56,7 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 				if r.told() && m.shutElsewhere(now, c) {
 					return isShut
 				}
-				m.Door.Foreign(now, m.luck.Float64())
-				m.note(Decision{At: now, Kind: Verdict, Why: WhyForeign})
+				m.passes(now)
 				return isNothing
 			}
 		}
@@ -110,6 +108,12 @@ func (m *Machine) lit(r Rate) Rate {
 		r.Tokens *= more
 	}
 	return r
+}
+
+// passes lets a refusal about another limit cause no more than a short pause.
+func (m *Machine) passes(now float64) {
+	m.Door.Foreign(now, m.luck.Float64())
+	m.note(Decision{At: now, Kind: Verdict, Why: WhyForeign})
 }
 
 // notNamed reports a refusal without a reason, a wait or meters, under a cap that refusals name: it is not due to the cap.
