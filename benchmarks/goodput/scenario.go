@@ -63,6 +63,10 @@ func Scenarios() []Scenario {
 			Limits: perSecond(20, 10), RetryAfter: providertest.RetryAfterSeconds, Latency: latency,
 			Phases: []Phase{{From: 1. / 3, Factor: 0.5}, {From: 2. / 3, Factor: 1}},
 		},
+		{
+			Name: "fast bucket", About: "50 per second, burst 10, Retry-After in whole seconds",
+			Limits: perSecond(50, 10), RetryAfter: providertest.RetryAfterSeconds, Latency: latency,
+		},
 	}
 }
 
