@@ -239,11 +239,18 @@ func (t *Turn) Windowed() bool { return t.votes >= enough }
 func (t *Turn) Observe(at, reset float64) {
 	t.At = at + reset
 	dt := at - t.at
-	if dt >= shortest {
+	shift := t.At - t.reset
+	switch {
+	case t.at == 0 || dt < shortest:
+	case at >= t.reset && shift > 2*dt: // it has turned, and once, for twice would have taken longer
+		t.span = shift
+	case shift < -0.5*t.span: // it was about another, longer quota
+		t.span = 0
+	default:
 		t.span -= min(dt, t.span) / turnFades
 	}
 	t.span = max(reset, t.span)
-	switch shift := t.At - t.reset; {
+	switch {
 	case t.at == 0 || dt > t.span: // too long ago to compare with
 	case dt < shortest:
 		return

@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -189,6 +190,29 @@ func TestTheLengthOfAWindowOutlastsItsAnswers(t *testing.T) {
 		turn.Observe(at, 10)
 	}
 	assert.InDelta(t, 10, turn.span, 0.1, "a shorter one is found out")
+}
+
+// A response may be about a longer quota, or state a wrong time. The windows are those of a minute all the same.
+func TestALongerWindowIsForgottenWhenTheWindowTurns(t *testing.T) {
+	for name, long := range map[string]float64{"an hour more": 3620, "the end of a day": 100, "a day": 86400} {
+		t.Run(name, func(t *testing.T) {
+			var turn Turn
+			for at := 1.0; at < 200; at += 2 {
+				reset := 60 - math.Mod(at, 60)
+				if at == 21 {
+					reset = long
+				}
+				turn.Observe(at, reset)
+				if at == 21 {
+					assert.InDelta(t, long, turn.span, 0)
+				}
+				if at > 121 {
+					assert.InDelta(t, 60, turn.span, 4)
+				}
+			}
+			assert.True(t, turn.Windowed())
+		})
+	}
 }
 
 // window has 10 of 100 left at 4, and turns at 60.
