@@ -339,6 +339,7 @@ func TestOthersTakeFromTheSameBucket(t *testing.T) {
 		{"too short to tell", 4.9, 50, 5, 2, 1, 0, false},
 		{"too few tokens to tell", 5, 90, 5, 2, 3, 0, false},
 		{"nor is a call of doubt theirs", 10, 90, 5, 2, 2, 1.15, false},
+		{"no more than comes in", 5, 50, 5, 2, 1, 2, false},
 		{"a full bucket spills", 5, 90, 5, 2, 1, 0, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
