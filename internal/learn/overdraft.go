@@ -1,8 +1,10 @@
 package learn
 
 // Overdraft tries now and then whether more calls are taken than the headers leave
-// room for: they may be about a smaller limit than the one that rejects. A try
-// sends faster than calls come in, or at the end of a window more than is left of it.
+// room for: they may be about a smaller limit than the one that rejects, or state a
+// wrong time. A try sends faster than calls come in, or at the end of a window more
+// than is left of it. It begins after many calls that were held back, or after a minute
+// without a call.
 type Overdraft struct {
 	held  int     // calls that the headers have held back since the last try
 	waits bool    // they hold back the next one
@@ -35,13 +37,15 @@ const (
 	draftLasts = cycleShortest  // seconds of a try, at least
 	draftTimes = draftPace      // times what the proof takes to come in: seconds of a try
 	draftEnd   = windowShare    // of a window: a try that is rejected at its end costs no more
+	draftIdle  = rarestProbe    // seconds without a call, held back for longer than that, until a try; of a try, between two calls at most
 )
 
 // Wait is how long until a call may go which the headers hold back for so long. own is
 // what was sent since the call m.Seq, last the newest call. It reports whether a try begins.
 func (o *Overdraft) Wait(now, wait float64, m *Mirror, own float64, last Call) (shorter float64, begins bool) {
 	runs := o.trying && now < o.ends
-	if !runs && o.due(now, m) {
+	idle, probe := wait > draftIdle, max(o.next, last.At+draftIdle)
+	if !runs && (o.due(now, m) || idle && now >= probe) {
 		o.begin(now, m, own, last.Seq)
 		runs, begins = true, true
 	}
@@ -49,7 +53,10 @@ func (o *Overdraft) Wait(now, wait float64, m *Mirror, own float64, last Call) (
 		return min(wait, max(0, last.At+1/o.pace-now)), begins
 	}
 	if end := m.turn.At - draftEnd*m.turn.span; m.turn.Windowed() && o.ready(end, m) {
-		return min(wait, end-now), false // or no call might ask near the end of a window that is used up early
+		wait = min(wait, end-now) // or no call might ask near the end of a window that is used up early
+	}
+	if idle {
+		wait = min(wait, probe-now)
 	}
 	return wait, false
 }
@@ -72,12 +79,12 @@ func (o *Overdraft) begin(now float64, m *Mirror, own float64, newest int64) {
 	if m.turn.Windowed() {
 		o.proof = max(0, m.left-(own-m.made)) + max(several, draftShare*m.limit)
 		o.ends, o.refill = m.turn.At, 0
-		o.pace = draftPace * o.proof / max(m.turn.At-now, resetError)
+		o.pace = max(1.0/draftIdle, draftPace*o.proof/max(m.turn.At-now, resetError))
 		return
 	}
 	left := m.left + m.refill*(now-m.at) - own
 	o.proof = max(0, left) + max(several, draftShare*m.full)
-	o.refill, o.pace = m.refill, draftPace*m.refill
+	o.refill, o.pace = m.refill, max(1.0/draftIdle, draftPace*m.refill)
 	o.ends = now + min(draftMost, max(draftLasts, draftTimes*o.proof/m.refill))
 }
 

@@ -215,10 +215,39 @@ func TestABucketThatFillsSlowlyIsTriedForLong(t *testing.T) {
 
 // Only a window ends, and a try is due at its end.
 func TestACallAsksNearTheEndOfAWindow(t *testing.T) {
-	for votes, want := range map[int]float64{0: 500, enough: 80} {
+	for votes, want := range map[int]float64{0: draftIdle, enough: 40} {
 		o := Overdraft{held: draftFirst, next: 50}
-		wait, begins := o.Wait(10, 500, &Mirror{turn: Turn{At: 100, span: 50, votes: votes}}, 0, Call{})
+		wait, begins := o.Wait(10, draftIdle, &Mirror{turn: Turn{At: 60, span: 50, votes: votes}}, 0, Call{})
 		assert.InDelta(t, want, wait, 1e-9)
 		assert.False(t, begins)
+	}
+}
+
+// A single response with a wrong time would otherwise stop all calls for that time.
+func TestNoHeaderHoldsAllCallsBackForLong(t *testing.T) {
+	for name, m := range map[string]*Mirror{
+		"a bucket": {Known: true, limit: 10, full: 10, refill: 1e-4},
+		"a window": {Known: true, limit: 10, turn: Turn{At: day, span: day, votes: enough}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var o Overdraft
+			last := Call{Seq: 7, At: 100}
+			wait, begins := o.Wait(110, hour, m, 0, last)
+			assert.InDelta(t, 100+draftIdle-110, wait, 1e-9)
+			assert.False(t, begins)
+			wait, begins = o.Wait(100+draftIdle, draftIdle, m, 0, last)
+			assert.InDelta(t, draftIdle, wait, 1e-9, "what opens soon is waited for")
+			assert.False(t, begins)
+			wait, begins = o.Wait(100+draftIdle, hour, m, 0, last)
+			assert.Zero(t, wait)
+			assert.True(t, begins)
+
+			probe := Call{Seq: 8, At: 100 + draftIdle}
+			wait, _ = o.Wait(probe.At, hour, m, 1, probe)
+			assert.InDelta(t, draftIdle, wait, 1e-9, "one call a minute")
+			assert.True(t, o.Refused(probe.At, probe, &Refusal{Calls: told(10, 0, hour)}))
+			wait, _ = o.Wait(probe.At, day, m, 1, probe)
+			assert.InDelta(t, remembered, wait, 1e-9)
+		})
 	}
 }
