@@ -22,7 +22,7 @@ func (m *Machine) Answered(now float64, c Call, a Answer) {
 		m.Flight.Climb()
 	}
 	m.trust.Taken()
-	if m.quota.draft.Taken(c) {
+	if m.quota.draft.Taken(c, a.Used) {
 		m.trust.Low(now)
 		m.note(Decision{At: now, Kind: Verdict, Wait: m.trust.pause, Why: WhyLow})
 	}

@@ -305,7 +305,7 @@ func (m *Machine) paceWait(now, tokens float64, few bool) (wait float64) {
 		q = m.quota.wait(now, tokens, &m.tally)
 	}
 	if d := &m.quota.draft; q.tries {
-		m.note(Decision{At: now, Kind: Probe, Of: OfCalls, From: d.refill, To: d.pace, Why: WhyDraft})
+		m.note(Decision{At: now, Kind: Probe, Of: d.of, From: d.refill, To: d.pace, Why: WhyDraft})
 	}
 	if q.wait > 0 {
 		m.binding(false, false)

@@ -13,14 +13,24 @@ type Overdraft struct {
 	pause float64 // seconds from the last try to next
 
 	trying bool    // a try runs, or has ended without a rejection or a proof
+	of     Value   // what it tries: calls or tokens
 	before int64   // the last call sent before the try
 	began  float64 // when
 	ends   float64
-	proof  float64 // calls that have to be taken, besides those that come in
+	proof  float64 // how many of them have to be taken, besides those that come in
 	refill float64 // of these, per second
-	pace   float64 // calls per second
+	pace   float64 // of a try, per second
 	taken  float64
-	last   float64 // when the last of these left: answers overtake each other
+	last   float64 // when the last call that was taken left: answers overtake each other
+}
+
+// hold is what the headers of one unit hold a call back for.
+type hold struct {
+	m    *Mirror
+	of   Value
+	n    float64 // what the call takes
+	own  float64 // what was sent since the call m.Seq
+	wait float64
 }
 
 // Source of these: the families and the harsher providers in internal/simulate.
@@ -40,19 +50,22 @@ const (
 	draftIdle  = rarestProbe    // seconds without a call, held back for longer than that, until a try; of a try, between two calls at most
 )
 
-// Wait is how long until a call may go which the headers hold back for so long. own is
-// what was sent since the call m.Seq, last the newest call. It reports whether a try begins.
-func (o *Overdraft) Wait(now, wait float64, m *Mirror, own float64, last Call) (shorter float64, begins bool) {
+// Wait is how long until a call may go which the headers hold back. last is the newest call. It reports whether a try begins.
+func (o *Overdraft) Wait(now float64, h hold, last Call) (wait float64, begins bool) {
 	runs := o.trying && now < o.ends
-	idle, probe := wait > draftIdle, max(o.next, last.At+draftIdle)
-	if !runs && (o.due(now, m) || idle && now >= probe) {
-		o.begin(now, m, own, last.Seq)
+	idle, probe := h.wait > draftIdle, max(o.next, last.At+draftIdle)
+	if !runs && (o.due(now, h.m) || idle && now >= probe) {
+		o.begin(now, h, last.Seq)
 		runs, begins = true, true
 	}
-	if o.waits = !runs; !o.waits {
-		return min(wait, max(0, last.At+1/o.pace-now)), begins
+	if o.waits = !runs; runs {
+		if o.of != h.of {
+			return h.wait, false
+		}
+		return min(h.wait, max(0, last.At+h.n/o.pace-now)), begins
 	}
-	if end := m.turn.At - draftEnd*m.turn.span; m.turn.Windowed() && o.ready(end, m) {
+	wait = h.wait
+	if end := h.m.turn.At - draftEnd*h.m.turn.span; h.m.turn.Windowed() && o.ready(end, h.m) {
 		wait = min(wait, end-now) // or no call might ask near the end of a window that is used up early
 	}
 	if idle {
@@ -74,17 +87,18 @@ func (o *Overdraft) ready(now float64, m *Mirror) bool {
 	return o.held >= least && now >= o.next && (!shared || m.turn.Windowed())
 }
 
-func (o *Overdraft) begin(now float64, m *Mirror, own float64, newest int64) {
-	o.trying, o.before, o.began, o.last, o.held, o.taken = true, newest, now, now, 0, 0
+func (o *Overdraft) begin(now float64, h hold, newest int64) {
+	m := h.m
+	o.trying, o.of, o.before, o.began, o.last, o.held, o.taken = true, h.of, newest, now, now, 0, 0
 	if m.turn.Windowed() {
-		o.proof = max(0, m.left-(own-m.made)) + max(several, draftShare*m.limit)
+		o.proof = max(0, m.left-(h.own-m.made)) + max(several*h.n, draftShare*m.limit)
 		o.ends, o.refill = m.turn.At, 0
-		o.pace = max(1.0/draftIdle, draftPace*o.proof/max(m.turn.At-now, resetError))
+		o.pace = max(h.n/draftIdle, draftPace*o.proof/max(m.turn.At-now, resetError))
 		return
 	}
-	left := m.left + m.refill*(now-m.at) - own
-	o.proof = max(0, left) + max(several, draftShare*m.full)
-	o.refill, o.pace = m.refill, max(1.0/draftIdle, draftPace*m.refill)
+	left := m.left + m.refill*(now-m.at) - h.own
+	o.proof = max(0, left) + max(several*h.n, draftShare*m.full)
+	o.refill, o.pace = m.refill, max(h.n/draftIdle, draftPace*m.refill)
 	o.ends = now + min(draftMost, max(draftLasts, draftTimes*o.proof/m.refill))
 }
 
@@ -103,7 +117,11 @@ func (o *Overdraft) Refused(now float64, c Call, r *Refusal) bool {
 	}
 	o.trying, o.low = false, false
 	o.pause = max(againFirst, 2*o.pause, draftCost*r.Asked)
-	if r.Calls.Known && r.Calls.Remaining < 1 {
+	told, least := r.Calls, 1.0
+	if o.of == OfTokens {
+		told, least = r.Tokens, c.Tokens
+	}
+	if told.Known && told.Remaining < least {
 		o.pause = max(remembered, o.pause)
 	}
 	o.pause = min(draftMost, o.pause)
@@ -111,12 +129,17 @@ func (o *Overdraft) Refused(now float64, c Call, r *Refusal) bool {
 	return true
 }
 
-// Taken notes that a call was taken, and reports whether that proves the headers too low.
-func (o *Overdraft) Taken(c Call) bool {
+// Taken notes that a call was taken which used so many tokens, and reports whether that proves the headers too low. What it
+// reserved and did not use may have been given back.
+func (o *Overdraft) Taken(c Call, used float64) bool {
 	if !o.tries(c) {
 		return false
 	}
-	o.taken++
+	if o.of == OfTokens {
+		o.taken += min(used, c.Tokens)
+	} else {
+		o.taken++
+	}
 	o.last = max(o.last, c.At)
 	if o.low = o.taken >= o.proof+o.refill*(o.last-o.began); !o.low {
 		return false

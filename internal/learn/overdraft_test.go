@@ -32,10 +32,15 @@ func TestTrueHeadersCostARejectionInFifteenMinutes(t *testing.T) {
 	assert.False(t, r.Calls.On)
 }
 
+// held is one call that is held back for so long. own calls were sent since the newest answer.
+func held(m *Mirror, wait, own float64) hold {
+	return hold{m: m, of: OfCalls, n: 1, own: own, wait: wait}
+}
+
 // draft has a try begin at 100 with 2 calls left of a bucket of 10 that refills by 2 a second.
 func draft() (o *Overdraft, m *Mirror) {
 	o, m = &Overdraft{held: draftFirst}, &Mirror{Known: true, at: 100, left: 2, full: 10, refill: 2, limit: 120}
-	_, begins := o.Wait(100, 1, m, 0, Call{Seq: 7, At: 100})
+	_, begins := o.Wait(100, held(m, 1, 0), Call{Seq: 7, At: 100})
 	if !begins {
 		panic("no try")
 	}
@@ -44,44 +49,44 @@ func draft() (o *Overdraft, m *Mirror) {
 
 func TestATryTakesTwiceWhatComesIn(t *testing.T) {
 	o, m := draft()
-	wait, begins := o.Wait(100.1, 1, m, 0, Call{Seq: 8, At: 100})
+	wait, begins := o.Wait(100.1, held(m, 1, 0), Call{Seq: 8, At: 100})
 	assert.InDelta(t, 0.15, wait, 1e-9)
 	assert.False(t, begins)
-	wait, _ = o.Wait(100.1, 0.1, m, 0, Call{Seq: 8, At: 100})
+	wait, _ = o.Wait(100.1, held(m, 0.1, 0), Call{Seq: 8, At: 100})
 	assert.InDelta(t, 0.1, wait, 1e-9, "never longer than the headers say")
 }
 
 func TestProofIsWhatWasLeftAndCameInAndFourMore(t *testing.T) {
 	o, _ := draft()
 	for seq := int64(8); seq < 8+2+4+2*5-1; seq++ {
-		assert.False(t, o.Taken(Call{Seq: seq, At: 105}), "call %d", seq)
+		assert.False(t, o.Taken(Call{Seq: seq, At: 105}, 100), "call %d", seq)
 	}
-	assert.False(t, o.Taken(Call{Seq: 7, At: 100}), "it left before the try")
-	assert.True(t, o.Taken(Call{Seq: 100, At: 105}))
-	assert.False(t, o.Taken(Call{Seq: 101, At: 105}), "once")
+	assert.False(t, o.Taken(Call{Seq: 7, At: 100}, 100), "it left before the try")
+	assert.True(t, o.Taken(Call{Seq: 100, At: 105}, 100))
+	assert.False(t, o.Taken(Call{Seq: 101, At: 105}, 100), "once")
 }
 
 // An early call of a try may be answered last, and then says nothing of how fast the calls were taken.
 func TestALateAnswerIsNoProof(t *testing.T) {
 	o, _ := draft()
 	for seq := int64(9); seq < 9+2+4+2*5-2; seq++ {
-		assert.False(t, o.Taken(Call{Seq: seq, At: 105}))
+		assert.False(t, o.Taken(Call{Seq: seq, At: 105}, 100))
 	}
-	assert.False(t, o.Taken(Call{Seq: 8, At: 100.1}))
-	assert.True(t, o.Taken(Call{Seq: 100, At: 105}))
+	assert.False(t, o.Taken(Call{Seq: 8, At: 100.1}, 100))
+	assert.True(t, o.Taken(Call{Seq: 100, At: 105}, 100))
 }
 
 func TestATryEnds(t *testing.T) {
 	o, m := draft()
-	wait, _ := o.Wait(100+cycleShortest, 1, m, 0, Call{Seq: 9, At: 110})
+	wait, _ := o.Wait(100+cycleShortest, held(m, 1, 0), Call{Seq: 9, At: 110})
 	assert.InDelta(t, 1, wait, 0)
-	assert.False(t, o.Taken(Call{Seq: 8, At: 110}))
+	assert.False(t, o.Taken(Call{Seq: 8, At: 110}, 100))
 }
 
 func TestATryLastsHalfAnHourAtMost(t *testing.T) {
 	for left, want := range map[float64]bool{99 + trustMost: true, 100 + trustMost: false} {
 		o := Overdraft{held: draftFirst}
-		o.Wait(100, 1, &Mirror{Known: true, at: 100, full: 1e18, refill: 1e-5, limit: 1e18}, 0, Call{Seq: 7, At: 100})
+		o.Wait(100, held(&Mirror{Known: true, at: 100, full: 1e18, refill: 1e-5, limit: 1e18}, 1, 0), Call{Seq: 7, At: 100})
 		assert.Equal(t, want, o.Refused(101+trustMost, Call{Seq: 8, At: left}, &Refusal{}))
 	}
 }
@@ -89,24 +94,24 @@ func TestATryLastsHalfAnHourAtMost(t *testing.T) {
 func TestOnlyWhatLeftDuringATryCounts(t *testing.T) {
 	o, m := draft()
 	for seq := int64(8); seq < 100; seq++ {
-		assert.False(t, o.Taken(Call{Seq: seq, At: 100 + cycleShortest}), "call %d", seq)
+		assert.False(t, o.Taken(Call{Seq: seq, At: 100 + cycleShortest}, 100), "call %d", seq)
 	}
 	assert.False(t, o.Refused(300, Call{Seq: 100, At: 100 + cycleShortest}, &Refusal{}))
-	o.Wait(100+cycleShortest, 1, m, 0, Call{Seq: 100, At: 110})
+	o.Wait(100+cycleShortest, held(m, 1, 0), Call{Seq: 100, At: 110})
 	assert.True(t, o.Refused(101+cycleShortest, Call{Seq: 9, At: 110}, &Refusal{}), "it is heard late")
 }
 
 // A window that others have used up early is tried at its end, although until it turns no call could be sent.
 func TestATryWaitsForTheEndOfAWindow(t *testing.T) {
 	o, m := &Overdraft{held: draftFirst}, &Mirror{Known: true, limit: 10, turn: Turn{At: 160, span: 60, votes: enough}}
-	wait, begins := o.Wait(110, 50, m, 0, Call{Seq: 7, At: 109})
+	wait, begins := o.Wait(110, held(m, 50, 0), Call{Seq: 7, At: 109})
 	assert.InDelta(t, 160-draftEnd*60-110, wait, 1e-9)
 	assert.False(t, begins)
-	_, begins = o.Wait(110+wait, 50-wait, m, 0, Call{Seq: 7, At: 109})
+	_, begins = o.Wait(110+wait, held(m, 50-wait, 0), Call{Seq: 7, At: 109})
 	assert.True(t, begins)
 
 	for name, o := range map[string]*Overdraft{"few were held back": {held: 1}, "it was rejected lately": {held: draftFirst, next: 200}} {
-		wait, _ = o.Wait(110, 50, m, 0, Call{Seq: 7, At: 109})
+		wait, _ = o.Wait(110, held(m, 50, 0), Call{Seq: 7, At: 109})
 		assert.InDelta(t, 50, wait, 0, name)
 	}
 }
@@ -116,12 +121,12 @@ func TestProofStartsThePausesAnew(t *testing.T) {
 	for _, pause := range []float64{30, 60, 120} {
 		o.Refused(o.began, Call{Seq: 100}, &Refusal{})
 		assert.InDelta(t, o.began+pause, o.next, 0)
-		o.begin(o.next, m, 0, 7)
+		o.begin(o.next, held(m, 0, 0), 7)
 	}
-	for seq := int64(8); !o.Taken(Call{Seq: seq, At: o.began}); seq++ {
+	for seq := int64(8); !o.Taken(Call{Seq: seq, At: o.began}, 100); seq++ {
 		assert.Less(t, seq, int64(1000))
 	}
-	o.begin(1000, m, 0, 7)
+	o.begin(1000, held(m, 0, 0), 7)
 	o.Refused(1000, Call{Seq: 8}, &Refusal{})
 	assert.InDelta(t, 1030, o.next, 0)
 }
@@ -143,9 +148,9 @@ func TestARejectedTryPostponesTheNext(t *testing.T) {
 			assert.False(t, o.Refused(101, Call{Seq: 7}, &c.refusal), "it left before the try")
 			assert.True(t, o.Refused(101, Call{Seq: 8}, &c.refusal))
 			o.held = 1000
-			_, begins := o.Wait(100.9+c.pause, 1, m, 0, Call{})
+			_, begins := o.Wait(100.9+c.pause, held(m, 1, 0), Call{})
 			assert.False(t, begins)
-			_, begins = o.Wait(101+c.pause, 1, m, 0, Call{})
+			_, begins = o.Wait(101+c.pause, held(m, 1, 0), Call{})
 			assert.True(t, begins)
 		})
 	}
@@ -187,7 +192,7 @@ func TestWhenATryIsDue(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := Overdraft{held: c.held, low: c.low}
-			_, begins := o.Wait(100, 1, &c.m, 0, Call{})
+			_, begins := o.Wait(100, held(&c.m, 1, 0), Call{})
 			assert.Equal(t, c.want, begins)
 		})
 	}
@@ -196,19 +201,19 @@ func TestWhenATryIsDue(t *testing.T) {
 func TestATryInAWindowTakesMoreThanIsLeftBeforeItTurns(t *testing.T) {
 	m := Mirror{Known: true, left: 5, limit: 100, turn: Turn{At: 103, span: 60, votes: enough}}
 	o := Overdraft{held: draftFirst}
-	wait, begins := o.Wait(100, 2, &m, 1, Call{Seq: 7, At: 100})
+	wait, begins := o.Wait(100, held(&m, 2, 1), Call{Seq: 7, At: 100})
 	assert.True(t, begins)
 	assert.InDelta(t, 3.0/(draftPace*(4+10)), wait, 1e-9)
 	for seq := int64(8); seq < 8+13; seq++ {
-		assert.False(t, o.Taken(Call{Seq: seq, At: 102}))
+		assert.False(t, o.Taken(Call{Seq: seq, At: 102}, 100))
 	}
-	assert.True(t, o.Taken(Call{Seq: 21, At: 102}))
+	assert.True(t, o.Taken(Call{Seq: 21, At: 102}, 100))
 }
 
 func TestABucketThatFillsSlowlyIsTriedForLong(t *testing.T) {
 	for refill, want := range map[float64]float64{0.1: 100, 10: draftLasts, 0.001: draftMost} {
 		var o Overdraft
-		o.begin(10, &Mirror{full: 50, refill: refill, at: 10}, 0, 1)
+		o.begin(10, held(&Mirror{full: 50, refill: refill, at: 10}, 0, 0), 1)
 		assert.InDelta(t, 10+want, o.ends, 1e-9, "%g", refill)
 	}
 }
@@ -217,7 +222,7 @@ func TestABucketThatFillsSlowlyIsTriedForLong(t *testing.T) {
 func TestACallAsksNearTheEndOfAWindow(t *testing.T) {
 	for votes, want := range map[int]float64{0: draftIdle, enough: 40} {
 		o := Overdraft{held: draftFirst, next: 50}
-		wait, begins := o.Wait(10, draftIdle, &Mirror{turn: Turn{At: 60, span: 50, votes: votes}}, 0, Call{})
+		wait, begins := o.Wait(10, held(&Mirror{turn: Turn{At: 60, span: 50, votes: votes}}, draftIdle, 0), Call{})
 		assert.InDelta(t, want, wait, 1e-9)
 		assert.False(t, begins)
 	}
@@ -232,22 +237,55 @@ func TestNoHeaderHoldsAllCallsBackForLong(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var o Overdraft
 			last := Call{Seq: 7, At: 100}
-			wait, begins := o.Wait(110, hour, m, 0, last)
+			wait, begins := o.Wait(110, held(m, hour, 0), last)
 			assert.InDelta(t, 100+draftIdle-110, wait, 1e-9)
 			assert.False(t, begins)
-			wait, begins = o.Wait(100+draftIdle, draftIdle, m, 0, last)
+			wait, begins = o.Wait(100+draftIdle, held(m, draftIdle, 0), last)
 			assert.InDelta(t, draftIdle, wait, 1e-9, "what opens soon is waited for")
 			assert.False(t, begins)
-			wait, begins = o.Wait(100+draftIdle, hour, m, 0, last)
+			wait, begins = o.Wait(100+draftIdle, held(m, hour, 0), last)
 			assert.Zero(t, wait)
 			assert.True(t, begins)
 
 			probe := Call{Seq: 8, At: 100 + draftIdle}
-			wait, _ = o.Wait(probe.At, hour, m, 1, probe)
+			wait, _ = o.Wait(probe.At, held(m, hour, 1), probe)
 			assert.InDelta(t, draftIdle, wait, 1e-9, "one call a minute")
 			assert.True(t, o.Refused(probe.At, probe, &Refusal{Calls: told(10, 0, hour)}))
-			wait, _ = o.Wait(probe.At, day, m, 1, probe)
+			wait, _ = o.Wait(probe.At, held(m, day, 1), probe)
 			assert.InDelta(t, remembered, wait, 1e-9)
 		})
 	}
+}
+
+// A try of tokens goes by what calls used, because the rest may have been given back.
+func TestHeadersOfFewerTokensAreFoundOut(t *testing.T) {
+	o, m := &Overdraft{held: draftFirst}, &Mirror{Known: true, at: 100, left: 200, full: 1000, refill: 200, limit: 12000}
+	h := hold{m: m, of: OfTokens, n: 100, wait: 1}
+	wait, begins := o.Wait(100, h, Call{Seq: 7, At: 100})
+	assert.True(t, begins)
+	assert.InDelta(t, 0.25, wait, 1e-9, "twice what comes in")
+	other := hold{m: &Mirror{Known: true, refill: 1}, of: OfCalls, n: 1, wait: 2}
+	wait, begins = o.Wait(100.1, other, Call{Seq: 8, At: 100})
+	assert.InDelta(t, 2, wait, 0, "calls are held back by their own quota")
+	assert.False(t, begins)
+
+	proof := 200 + several*100 + 5*200
+	for used := 60; used < proof; used += 60 {
+		assert.False(t, o.Taken(Call{Seq: 8, At: 105, Tokens: 100}, 60))
+	}
+	assert.True(t, o.Taken(Call{Seq: 8, At: 105, Tokens: 100}, 60))
+
+	for left, pause := range map[float64]float64{99: remembered, 100: againFirst} {
+		o.begin(200, h, 7)
+		o.pause = 0
+		assert.True(t, o.Refused(200, Call{Seq: 8, At: 200, Tokens: 100}, &Refusal{Calls: told(60, 0, 9), Tokens: told(12000, left, 5)}))
+		assert.InDelta(t, pause, o.pause, 0)
+	}
+}
+
+// What a call used beyond what it reserved was not admitted.
+func TestATryCountsNoMoreThanWasReserved(t *testing.T) {
+	o := Overdraft{}
+	o.begin(100, hold{m: &Mirror{Known: true, at: 100, full: 1000, refill: 200}, of: OfTokens, n: 100}, 7)
+	assert.False(t, o.Taken(Call{Seq: 8, At: 100, Tokens: 100}, 1e9))
 }

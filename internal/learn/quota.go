@@ -87,20 +87,27 @@ func (q *Quota) wait(now, tokens float64, t *Tally) (w quotaWait) {
 	if q.off.Has(MirrorRule) {
 		return w
 	}
-	if q.Calls.Known {
+	longer, other := hold{m: &q.Calls, of: OfCalls, n: 1}, hold{m: &q.Tokens, of: OfTokens, n: q.charge.Of(tokens)}
+	if h := &longer; q.Calls.Known {
 		gone, _ := q.refusals.Between(q.Calls.Seq, q.last.Seq)
-		own := float64(q.last.Seq-q.Calls.Seq) - gone
+		h.own = float64(q.last.Seq-q.Calls.Seq) - gone
+		h.wait, w.room = q.Calls.Wait(now, 1, h.own, q.last.Seq)
 		w.calls = q.Calls.part.On()
-		if w.wait, w.room = q.Calls.Wait(now, 1, own, q.last.Seq); w.wait > 0 && !w.calls && !q.off.Has(TrustRule) {
-			w.wait, w.tries = q.draft.Wait(now, w.wait, &q.Calls, own, q.last)
-		}
 		w.room = w.room && !w.calls // a part of what is left is no reason for more
 	}
-	if q.Tokens.Known {
+	if h := &other; q.Tokens.Known {
 		reserved, ended, used := q.sinceHeader(q.last, now, t)
-		own := q.charge.Of(reserved) - q.back(ended, used)
-		d, left := q.Tokens.Wait(now, q.charge.Of(tokens), own, q.last.Seq)
-		w.wait, w.tokens = max(w.wait, d), left || q.Tokens.turn.Windowed() || q.Tokens.part.On()
+		h.own = q.charge.Of(reserved) - q.back(ended, used)
+		var left bool
+		h.wait, left = q.Tokens.Wait(now, h.n, h.own, q.last.Seq)
+		w.tokens = left || q.Tokens.turn.Windowed() || q.Tokens.part.On()
 	}
+	if other.wait > longer.wait {
+		longer, other = other, longer
+	}
+	if w.wait = longer.wait; w.wait > 0 && !longer.m.part.On() && !q.off.Has(TrustRule) {
+		w.wait, w.tries = q.draft.Wait(now, longer, q.last)
+	}
+	w.wait = max(w.wait, other.wait)
 	return w
 }

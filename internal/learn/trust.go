@@ -34,9 +34,6 @@ func (t *Trust) Broken(now float64) bool {
 	if t.share += (1 - t.share) / recent; t.share < trustBroken {
 		return false
 	}
-	if now-t.until > 2*t.pause { // true for longer than ignored, apart from the time that it took to find out
-		t.pause = 0
-	}
 	t.ignore(now, againFirst)
 	return true
 }
@@ -45,6 +42,9 @@ func (t *Trust) Broken(now float64) bool {
 func (t *Trust) Low(now float64) { t.ignore(now, remembered) }
 
 func (t *Trust) ignore(now, least float64) {
+	if now-t.until > 2*t.pause { // true for longer than ignored, apart from the time that it took to find out
+		t.pause = 0
+	}
 	t.pause = min(trustMost, max(least, 2*t.pause))
 	t.until, t.share = now+t.pause, 0
 }

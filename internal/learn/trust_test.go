@@ -64,3 +64,12 @@ func TestTheTimeToFindOutIsNoTimeInWhichTheyAreTrue(t *testing.T) {
 		assert.False(t, tr.Ignored(now))
 	}
 }
+
+func TestHeadersThatAreTooLowNowAndThenAreIgnoredForAQuarterOfAnHour(t *testing.T) {
+	for between, want := range map[float64]float64{remembered: 2 * remembered, 2*remembered + 1: remembered} {
+		var tr Trust
+		tr.Low(0)
+		tr.Low(remembered + between)
+		assert.InDelta(t, want, tr.pause, 0)
+	}
+}
