@@ -241,10 +241,10 @@ func (t *Turn) Observe(at, reset float64) {
 	dt := at - t.at
 	shift := t.At - t.reset
 	switch {
-	case t.at == 0 || dt < shortest:
-	case at >= t.reset && shift > 2*dt: // it has turned, and once, for twice would have taken longer
+	case dt < shortest:
+	case t.Windowed() && at >= t.reset && shift > 2*dt: // it has turned, and once, for twice would have taken longer
 		t.span = shift
-	case shift < -0.5*t.span: // it was about another, longer quota
+	case t.Windowed() && shift < -0.5*t.span: // it was about another, longer quota
 		t.span = 0
 	default:
 		t.span -= min(dt, t.span) / turnFades
