@@ -35,7 +35,7 @@ func (m *Machine) Answered(now float64, c Call, a Answer) {
 		m.Tokens.Return(c.Tokens - a.Used)
 		m.quota.Tokens.part.Return(c.Tokens - a.Used)
 	}
-	m.quota.Observe(now, c, 1, a.Calls, a.Tokens, &m.tally)
+	m.Heard(now, c, a.Calls, a.Tokens)
 	if m.after(c) {
 		before := m.InFlight()
 		counted := m.Flight.Starting() && m.Flight.quiet.counted(now-c.At)
@@ -46,9 +46,11 @@ func (m *Machine) Answered(now float64, c Call, a Answer) {
 	}
 }
 
-// Heard applies the headers of a call that succeeded and is still running.
+// Heard applies the headers of a call that succeeded, which may be still running.
 func (m *Machine) Heard(now float64, c Call, calls, tokens Told) {
-	m.quota.Observe(now, c, 1, calls, tokens, &m.tally)
+	if m.quota.Observe(now, c, 1, calls, tokens, &m.tally) {
+		m.note(Decision{At: now, Kind: Verdict, Why: WhyStale})
+	}
 }
 
 // opened records that a call which left at the moment left was admitted.

@@ -54,6 +54,7 @@ const (
 	WhyUntrue
 	WhyDraft
 	WhyLow
+	WhyStale
 )
 
 var reasons = [...]string{ //nolint:gochecknoglobals // a table
@@ -74,6 +75,7 @@ var reasons = [...]string{ //nolint:gochecknoglobals // a table
 	WhyUntrue:    "calls are rejected although the headers show quota left: ignores the headers",
 	WhyDraft:     "tries whether more is taken than the headers show to be left",
 	WhyLow:       "more is taken than the headers show to be left: ignores the headers",
+	WhyStale:     "no response has said for a quarter of an hour how much quota is left: forgets the headers",
 }
 
 // Reason is the reason in words.

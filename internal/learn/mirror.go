@@ -16,7 +16,8 @@ type Mirror struct {
 	Known bool
 	Seq   int64 // of the call with the newest answer
 
-	at       float64 // when it left
+	heard    float64 // when it left
+	at       float64 // as of when
 	left     float64 // then, with it taken
 	limit    float64
 	full     float64 // what is left at most
@@ -59,6 +60,7 @@ func (m *Mirror) Sent(now, n float64) {
 func (m *Mirror) Observe(seq int64, at, own, taken float64, t Told) {
 	m.turn.Observe(at, t.Reset)
 	m.Full(taken, t)
+	m.heard = at
 	m.limit, m.Seq = t.Limit, seq
 	m.learnRefill(&t, taken)
 	m.full = min(t.Limit, max(1, t.Remaining+t.Reset*m.refill))
@@ -77,6 +79,16 @@ func (m *Mirror) Observe(seq int64, at, own, taken float64, t Told) {
 	left = min(max(left-max(0, spilt), t.Remaining), t.Remaining+1) // which is rounded down
 	m.at, m.left = at, left
 	m.others.Observe(at, left, own, m.refill, max(1, taken), spilt > 0)
+}
+
+// Stale notes an answer that declares nothing, to a call that left at the moment at, and reports whether nothing is known any
+// more because of it: none has declared anything for long.
+func (m *Mirror) Stale(at float64) bool {
+	if !m.Known || at < m.heard+remembered {
+		return false
+	}
+	m.Known, m.others = false, Others{}
+	return true
 }
 
 // Full notes that the limit is what the bucket holds, if an answer shows it full. Answers

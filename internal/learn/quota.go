@@ -36,10 +36,17 @@ func (q *Quota) Unsent(c Call) {
 	q.Tokens.part.Return(c.Tokens)
 }
 
-// Observe applies what the response to c declared. taken is 0 for a refusal, else 1.
-func (q *Quota) Observe(now float64, c Call, taken float64, calls, tokens Told, t *Tally) {
+// Observe applies what the response to c declared. taken is 0 for a refusal, else 1. It reports whether what earlier ones declared
+// is too old.
+func (q *Quota) Observe(now float64, c Call, taken float64, calls, tokens Told, t *Tally) (stale bool) {
 	if q.Blind {
-		return
+		return false
+	}
+	if !calls.Known && taken > 0 {
+		stale = q.Calls.Stale(c.At)
+	}
+	if !tokens.Known && taken > 0 {
+		stale = q.Tokens.Stale(c.At) || stale
 	}
 	q.Calls.Full(taken, calls)
 	q.Tokens.Full(taken*c.Tokens, tokens)
@@ -59,6 +66,7 @@ func (q *Quota) Observe(now float64, c Call, taken float64, calls, tokens Told, 
 		q.Tokens.Observe(c.Seq, c.At, q.charge.Of(reserved)-q.back(ended, used), taken*q.charge.Of(c.Tokens), tokens)
 		q.total = c.Total
 	}
+	return stale
 }
 
 // sinceHeader is what was reserved after the call Tokens.Seq up to and with c, and not refused, and what of it and of earlier

@@ -165,3 +165,27 @@ func TestNoTokensOfAnEmptyWindowAreNoWait(t *testing.T) {
 	q.Calls.turn.votes, q.Tokens.turn.votes = enough, enough
 	assert.InDelta(t, 59, q.wait(1, 0, &q.t).wait, 0.1)
 }
+
+// A gateway may stop passing the headers on. What they said last, such as that others use nearly everything, would stay true for ever.
+func TestHeadersThatNoLongerComeAreForgotten(t *testing.T) {
+	r := runMachine(Config{})
+	answer := func(at float64, calls, tokens Told) {
+		c := r.send(at)
+		r.Answered(at, c, Answer{Used: 100, Calls: calls, Tokens: tokens})
+	}
+	answer(1, told(60, 50, 10), told(6000, 500, 1))
+	r.quota.Calls.others.Rate = 0.9
+	answer(remembered, Told{}, told(6000, 5900, 1))
+	assert.True(t, r.quota.Calls.Known)
+	assert.Zero(t, r.reasons(WhyStale))
+
+	r.Refused(1+remembered, r.send(1+remembered), Refusal{Asked: 1})
+	assert.True(t, r.quota.Calls.Known, "many rejections come without headers")
+	answer(1+remembered, Told{}, Told{})
+	assert.False(t, r.quota.Calls.Known)
+	assert.True(t, r.quota.Tokens.Known)
+	assert.Equal(t, 1, r.reasons(WhyStale))
+	answer(2+remembered, told(60, 50, 10), Told{})
+	assert.True(t, r.quota.Calls.Known)
+	assert.Zero(t, r.quota.Calls.others.Rate)
+}
