@@ -54,6 +54,7 @@ const (
 	WhyUntrue
 	WhyDraft
 	WhyLow
+	WhyNoNoise
 )
 
 var reasons = [...]string{ //nolint:gochecknoglobals // a table
@@ -74,6 +75,7 @@ var reasons = [...]string{ //nolint:gochecknoglobals // a table
 	WhyUntrue:    "calls are rejected although the headers show quota left: ignores the headers",
 	WhyDraft:     "tries whether more is taken than the headers show to be left",
 	WhyLow:       "more is taken than the headers show to be left: ignores the headers",
+	WhyNoNoise:   "there have been no refusals for long, or too many, for noise: the next one counts",
 }
 
 // Reason is the reason in words.

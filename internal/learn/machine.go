@@ -353,7 +353,9 @@ func (m *Machine) Sent(c Call) {
 		m.reconsider(c)
 	}
 	m.claim.Sent(c)
-	m.noise.Sent()
+	if m.noise.Sent(c.At) {
+		m.note(Decision{At: c.At, Kind: Verdict, Why: WhyNoNoise})
+	}
 	m.Calls.Take(1)
 	m.Tokens.Take(c.Tokens)
 	m.tally.Sent(c)

@@ -157,6 +157,7 @@ func (m *Machine) isNoise(now float64, c Call, r *Refusal) bool {
 		return false
 	}
 	var opinion Opinion
+	known := m.noise.Share > 0
 	if m.Calls.On {
 		measured := m.rate.Calls
 		if m.Tokens.On {
@@ -165,6 +166,9 @@ func (m *Machine) isNoise(now float64, c Call, r *Refusal) bool {
 		opinion = m.noise.Refused(measured, m.Calls.Rate, m.Calls.Pace())
 	} else {
 		opinion = m.noise.Expected()
+	}
+	if known && m.noise.Share == 0 {
+		m.note(Decision{At: now, Kind: Verdict, Why: WhyNoNoise})
 	}
 	switch opinion {
 	case Believe:
