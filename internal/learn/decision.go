@@ -55,6 +55,7 @@ const (
 	WhyDraft
 	WhyLow
 	WhyNoNoise
+	WhyAlike
 )
 
 var reasons = [...]string{ //nolint:gochecknoglobals // a table
@@ -76,6 +77,7 @@ var reasons = [...]string{ //nolint:gochecknoglobals // a table
 	WhyDraft:     "tries whether more is taken than the headers show to be left",
 	WhyLow:       "more is taken than the headers show to be left: ignores the headers",
 	WhyNoNoise:   "there have been no refusals for long, or too many, for noise: the next one counts",
+	WhyAlike:     "refusals that do not look like those for rate keep coming: taken for ours",
 }
 
 // Reason is the reason in words.

@@ -24,10 +24,10 @@ type Machine struct {
 	higher    Memory // than a cap that others share, or that random rejections feign
 	under     Under
 	trust     Trust
-	rate      Rate  // what the refusal that is judged measures
-	drafted   bool  // it belongs to a try of Overdraft
-	elsewhere int64 // the last refused call that was not about our rate
-	labels    int   // refusals that said for how long
+	rate      Rate    // what the refusal that is judged measures
+	drafted   bool    // it belongs to a try of Overdraft
+	elsewhere int64   // the last refused call that was not about our rate
+	labelled  float64 // until then, refusals of the rate are known to say for how long
 	hits      int64
 	cut       float64 // when the last epoch began
 	cutBy     int64   // the last call sent by then

@@ -593,7 +593,7 @@ func TestARefusalThatNamesARate(t *testing.T) {
 	others := cutOnce(Config{}, Refusal{Asked: 1})
 	others.Answered(8.1, others.send(8), Answer{Used: 100, InFlight: 5})
 	others.Refused(9.1, others.send(9), Refusal{Names: CallLimit})
-	assert.Equal(t, WhyForeign, others.decided[len(others.decided)-1].Why, "unlike those of the rate")
+	assert.Equal(t, WhyRate, others.decided[len(others.decided)-1].Why, "a name is enough, also without a Retry-After")
 }
 
 func TestANameIsNotBelievedForEver(t *testing.T) {

@@ -121,14 +121,15 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 // account takes back what the call did not use.
 func (m *Machine) account(now float64, c Call, r *Refusal) {
 	m.hits++
-	if r.hinted() {
-		m.labels++
+	ours := !r.Mild && r.Names != FlightLimit
+	if r.hinted() && ours {
+		m.labelled = now + remembered
 	}
 	if !m.tally.Counts(c) {
 		return
 	}
 	m.Door.Heard(now - c.At)
-	if !r.Mild && r.Names != FlightLimit {
+	if ours {
 		m.noise.Hit()
 	}
 	m.tally.Refused(c)

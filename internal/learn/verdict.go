@@ -51,7 +51,7 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 		case !m.knows && !m.Calls.On && c.Others > 0 && r.Names == Unnamed && !m.off.Has(CapRule):
 			isACap = true
 		}
-		if !isACap && !m.Flight.Claimed && m.foreign(c, r) {
+		if !isACap && !m.Flight.Claimed && m.foreign(now, c, r) {
 			if isACap = r.told() && c.Others >= 2 && m.claim.Alien(); !isACap {
 				if r.told() && m.shutElsewhere(now, c) {
 					return isShut
@@ -121,13 +121,16 @@ func (m *Machine) notNamed(r *Refusal) bool {
 	return m.Flight.Claimed && m.claim.named && r.Names == Unnamed && !r.hinted() && !r.told() && !m.off.Has(StrayRule)
 }
 
-// foreign reports a refusal that looks different from those of the rate, so that the rate must not answer it. If more of them
-// come without meters than random rejections explain, refusals of the rate have come to look like that.
-func (m *Machine) foreign(c Call, r *Refusal) bool {
-	if m.labels > 0 && !r.told() && m.claim.Alien() {
-		m.labels = 0
+// foreign reports a refusal that looks different from those of the rate, so that the rate must not answer it: its meters show
+// something left, or it has neither them, nor a name, nor a Retry-After although those of the rate had one lately. If more of the
+// latter come than random rejections explain, refusals of the rate have come to look like that.
+func (m *Machine) foreign(now float64, c Call, r *Refusal) bool {
+	bare := !r.told() && r.Names == Unnamed && now < m.labelled
+	if bare && m.claim.Alien() {
+		m.labelled, bare = 0, false
+		m.note(Decision{At: now, Kind: Verdict, Why: WhyAlike})
 	}
-	return !m.off.Has(StrayRule) && (m.labels > 0 || r.left(c.Tokens) && m.spans.Window == 0)
+	return !m.off.Has(StrayRule) && (bare || r.left(c.Tokens) && m.spans.Window == 0)
 }
 
 // shutElsewhere reports whether no call has got through since the last such refusal, so that a limit that the headers do not
