@@ -179,7 +179,7 @@ func (m *Machine) retry(now float64) {
 		m.Flight.Return(due.Begin(m.tally.last.Seq, before))
 		m.triesCap(now)
 		why := WhyBefore
-		if m.higher.trying {
+		if m.higher.Trying(now) {
 			why = WhyMore
 		}
 		m.note(Decision{At: now, Kind: Probe, Of: OfFlight, From: before, To: m.Flight.level, Why: why})

@@ -87,6 +87,9 @@ func (m *Memory) postpone(now, first float64) {
 	m.next = now + m.pause
 }
 
+// Trying reports whether a trial runs.
+func (m *Memory) Trying(now float64) bool { return m.trying && now < m.until }
+
 // Due reports whether it is time to begin a trial.
 func (m *Memory) Due(now float64) bool {
 	return m.next > 0 && !m.trying && now >= m.next && now < m.until
