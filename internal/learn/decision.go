@@ -56,6 +56,8 @@ const (
 	WhyLow
 	WhyNoNoise
 	WhyAlike
+	WhySlow
+	WhyGrows
 )
 
 var reasons = [...]string{ //nolint:gochecknoglobals // a table
@@ -78,6 +80,8 @@ var reasons = [...]string{ //nolint:gochecknoglobals // a table
 	WhyLow:       "more is taken than the headers show to be left: ignores the headers",
 	WhyNoNoise:   "there have been no refusals for long, or too many, for noise: the next one counts",
 	WhyAlike:     "refusals that do not look like those for rate keep coming: taken for ours",
+	WhySlow:      "the provider asks for no faster growth: nothing grows",
+	WhyGrows:     "the time without growth that the provider asked for is over",
 }
 
 // Reason is the reason in words.

@@ -152,6 +152,7 @@ func (m *Machine) tick(now float64, slack bool) {
 	if m.Door.Stuck() || m.Door.Alien() {
 		m.dark += now - m.at
 	}
+	m.rest(now)
 	m.at = now
 	idle := m.slack && !m.Door.Shut() // since the last tick
 	grow := open && !m.Door.Stuck() && now >= m.slowBy
@@ -169,6 +170,19 @@ func (m *Machine) tick(now float64, slack bool) {
 		m.spans.Window = 0
 		m.Calls.SetSpan(0)
 		m.Tokens.SetSpan(0)
+	}
+}
+
+// rest keeps what held before a fall for as long as the provider wants no growth.
+func (m *Machine) rest(now float64) {
+	if m.at >= m.slowBy {
+		return
+	}
+	for _, memory := range [...]*Memory{&m.rates, &m.levels, &m.higher} {
+		memory.Rest(min(now, m.slowBy) - m.at)
+	}
+	if now >= m.slowBy {
+		m.note(Decision{At: now, Kind: Verdict, Why: WhyGrows})
 	}
 }
 

@@ -87,6 +87,14 @@ func (m *Memory) postpone(now, first float64) {
 	m.next = now + m.pause
 }
 
+// Rest has some seconds in which no trial may begin not count.
+func (m *Memory) Rest(seconds float64) {
+	m.until += seconds
+	if m.next > 0 {
+		m.next += seconds
+	}
+}
+
 // Trying reports whether a trial runs.
 func (m *Memory) Trying(now float64) bool { return m.trying && now < m.until }
 

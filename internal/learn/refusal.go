@@ -61,7 +61,7 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 	m.account(now, c, &r)
 	m.drafted = m.quota.draft.Refused(now, c, &r)
 	if r.Slow {
-		m.slowBy = now + SlowFor
+		m.slow(now)
 	}
 	m.quota.Observe(now, c, 0, r.Calls, r.Tokens, &m.tally)
 	if !r.Mild && r.Names != FlightLimit && r.left(c.Tokens) && !m.off.Has(TrustRule) {
@@ -141,13 +141,21 @@ func (m *Machine) account(now float64, c Call, r *Refusal) {
 // SlowFor is for how many seconds a provider that calls a ramp too steep wants no growth. Source: OpenAI's guide to rate limits, 2026-07.
 const SlowFor = remembered
 
+// slow has nothing grow for a while.
+func (m *Machine) slow(now float64) {
+	if now >= m.slowBy {
+		m.note(Decision{At: now, Kind: Verdict, Wait: SlowFor, Why: WhySlow})
+	}
+	m.slowBy = now + SlowFor
+}
+
 // Closed records that the provider has closed the key for longer than any law waits. That measures no rate. A trial that ran
 // into it is not repeated soon.
 func (m *Machine) Closed(now float64, c Call, slow bool) {
 	m.hits++
 	m.quota.draft.Refused(now, c, &Refusal{Asked: draftMost})
 	if slow {
-		m.slowBy = now + SlowFor
+		m.slow(now)
 	}
 	m.Unsent(c)
 }
