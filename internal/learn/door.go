@@ -109,9 +109,10 @@ func (d *Door) hears() float64 {
 	return d.Hears()
 }
 
-// Heard records how long a refusal took to be received.
+// Heard records how long a refusal took to be received. One that took very long, such as that of an upload, or because something
+// further in has retried the call, counts as four times the usual time.
 func (d *Door) Heard(took float64) {
-	d.trip += smoothing * (min(max(tiny, took), mostRefusal) - d.trip)
+	d.trip += smoothing * (min(max(tiny, took), outlier*d.trip, mostRefusal) - d.trip)
 }
 
 // Refused notes the first refusal of an epoch, of a call that left at the moment left.
