@@ -347,3 +347,14 @@ func TestWhenTheLastSecondsCount(t *testing.T) {
 		assert.Equal(t, c.want, rate.Calls > 0.9*float64(c.late)/lately, name)
 	}
 }
+
+// The calls of an idle night are few, and say nothing of the rate.
+func TestSmallMeasurementsBeforeARestAreForgotten(t *testing.T) {
+	for rested, want := range map[bool]stretch{false: {1, 100, 10}, true: {}} {
+		r := runMachine(Config{CallRate: 1})
+		r.Calls.rested = rested
+		r.tally.next = stretch{1, 100, 10}
+		r.cutPace(20, r.send(19), &Refusal{})
+		assert.Equal(t, want, r.tally.few)
+	}
+}
