@@ -126,7 +126,7 @@ func TestACapIsComparedWithTheRateBefore(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := New(Config{Initial: 10, Max: 100, Off: c.off})
 			m.rate, m.calm.Settled = Rate{Calls: c.calls, Span: c.span}, c.settled
-			assert.Equal(t, c.want, m.rateHeldMore())
+			assert.Equal(t, c.want, m.rateHeldMore(1))
 		})
 	}
 }

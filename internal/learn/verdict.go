@@ -72,7 +72,7 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 		Early: m.Calls.On && m.Calls.Early(),
 	}, m.spans.Window)
 	m.rate = m.lit(m.rate)
-	if isACap && r.Names != FlightLimit && m.rateHeldMore() {
+	if isACap && r.Names != FlightLimit && m.rateHeldMore(now) {
 		isACap = false
 		m.rate = m.rate.as(m.calm.Settled)
 		m.claim.Forget()
@@ -90,8 +90,9 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 }
 
 // rateHeldMore reports whether much less gets through under a cap than at the rate that marks agreed about before.
-func (m *Machine) rateHeldMore() bool {
-	return m.rate.Span >= underHeld && m.rate.Calls < memoryFell*m.calm.Settled && !m.off.Has(CapRule)
+func (m *Machine) rateHeldMore(now float64) bool {
+	less := m.rate.Span >= underHeld && m.rate.Calls < memoryFell*m.calm.Settled && !m.off.Has(CapRule)
+	return less && m.calm.Refutes(now)
 }
 
 // lit corrects a measured rate for the time in which no call was admitted. The rate
