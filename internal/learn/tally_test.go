@@ -358,3 +358,16 @@ func TestSmallMeasurementsBeforeARestAreForgotten(t *testing.T) {
 		assert.Equal(t, want, r.tally.few)
 	}
 }
+
+func TestOneAnswerOfVeryManyTokensIsNotWhatCallsUse(t *testing.T) {
+	var y Tally
+	y.Answered(Call{Tokens: 100}, 1e6)
+	assert.InDelta(t, callWeight*outlier*100, y.perCall, 1e-9)
+	for range 100 {
+		y.Answered(Call{Tokens: 100}, 1e4)
+	}
+	assert.InDelta(t, 1e4, y.perCall, 1e3, "if all are like that, it is")
+	y = Tally{}
+	y.Answered(Call{}, 50)
+	assert.InDelta(t, callWeight*50, y.perCall, 1e-9, "a call may reserve none")
+}
