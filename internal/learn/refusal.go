@@ -189,6 +189,9 @@ const signalled = overloadLeast // of the calls in flight: what a hit further in
 // Signal says that a call which left at the moment left was refused further in.
 // It cuts the calls in flight, once an epoch.
 func (m *Machine) Signal(now, left float64) {
+	if left > now { // by another clock: about the time of a call ago
+		left = now - m.trip
+	}
 	if left <= m.cut {
 		return
 	}
