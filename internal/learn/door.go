@@ -136,7 +136,7 @@ func (d *Door) Obey(now, asked, rate, luck float64) {
 	}
 	t := &d.truths[d.truth]
 	d.wait(now + t.Shut(now, asked, rate, settles*d.trip) + later)
-	d.whole = now + asked*t.mul() + later
+	d.whole = now + t.wait(asked) + later
 }
 
 // Echo waits as long as a further refusal of the same epoch asks, unless that may be a fraction rounded up. The first one of an
@@ -206,7 +206,7 @@ func (d *Door) Overloaded(now, left, asked, rate, share, luck float64, again boo
 		asked = t.Echo(asked)
 	case open:
 		d.truth = full
-		d.whole = now + asked*t.mul()
+		d.whole = now + t.wait(asked)
 		asked = t.Shut(now, asked, rate, settles*d.trip)
 	default:
 		asked = t.Again(asked)
