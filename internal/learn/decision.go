@@ -58,6 +58,10 @@ const (
 	WhyAlike
 	WhySlow
 	WhyGrows
+	WhySpan
+	WhyNoSpan
+	WhyTrue
+	WhyFactor
 )
 
 var reasons = [...]string{ //nolint:gochecknoglobals // a table
@@ -82,6 +86,10 @@ var reasons = [...]string{ //nolint:gochecknoglobals // a table
 	WhyAlike:     "refusals that do not look like those for rate keep coming: taken for ours",
 	WhySlow:      "the provider asks for no faster growth: nothing grows",
 	WhyGrows:     "the time without growth that the provider asked for is over",
+	WhySpan:      "seconds: the provider shuts when a window is used up: taken to count in windows of that length",
+	WhyNoSpan:    "more is taken than a window held: taken to count in none",
+	WhyTrue:      "the headers are used again",
+	WhyFactor:    "times what a Retry-After asks for: how long the provider has really been shut",
 }
 
 // Reason is the reason in words.

@@ -29,21 +29,22 @@ type Machine struct {
 	elsewhere int64   // the last refused call that was not about our rate
 	labelled  float64 // until then, refusals of the rate are known to say for how long
 	hits      int64
-	cut       float64 // when the last epoch began
-	cutBy     int64   // the last call sent by then
-	resumed   Point   // when the first call left after that, and what had been admitted by then; zero: none has
-	slowBy    float64 // no growth before
-	reopens   bool    // the next call ends a pause in which nothing was admitted
-	dark      float64 // seconds since the mark during which no call was admitted
-	at        float64 // the last tick
-	due       float64 // the next one, of a process that does not sleep
-	knows     bool    // a refusal has marked the provider's bucket as empty
-	first     bool    // the first mark has just been made
-	trip      float64 // smoothed time of a call that was taken, seconds
-	unit      float64 // tokens of the call that was asked about last
-	few       int     // see Config.Few
-	slack     bool    // no call has waited since the last tick
-	spaced    bool    // the pace of calls was the last to hold back the next call
+	cut       float64        // when the last epoch began
+	cutBy     int64          // the last call sent by then
+	resumed   Point          // when the first call left after that, and what had been admitted by then; zero: none has
+	slowBy    float64        // no growth before
+	factors   [waits]float64 // of Retry-Afters, at the last tick
+	reopens   bool           // the next call ends a pause in which nothing was admitted
+	dark      float64        // seconds since the mark during which no call was admitted
+	at        float64        // the last tick
+	due       float64        // the next one, of a process that does not sleep
+	knows     bool           // a refusal has marked the provider's bucket as empty
+	first     bool           // the first mark has just been made
+	trip      float64        // smoothed time of a call that was taken, seconds
+	unit      float64        // tokens of the call that was asked about last
+	few       int            // see Config.Few
+	slack     bool           // no call has waited since the last tick
+	spaced    bool           // the pace of calls was the last to hold back the next call
 	bound     Bound
 	off       Rules
 	luck      *rand.Rand
@@ -74,6 +75,7 @@ func New(c Config) *Machine {
 		luck: rand.New(rand.NewPCG(c.Seed, 0)), //nolint:gosec // jitter, not a secret
 	}
 	m.Door = newDoor(c.Off)
+	m.factors = [waits]float64{1, 1, 1}
 	m.calm = Calm{stretch: 1}
 	m.rates = Memory{first: againFirst, rate: true}
 	m.levels.first, m.higher.first = levelFirst, levelFirst
@@ -153,6 +155,7 @@ func (m *Machine) tick(now float64, slack bool) {
 		m.dark += now - m.at
 	}
 	m.rest(now)
+	m.report(now)
 	m.at = now
 	idle := m.slack && !m.Door.Shut() // since the last tick
 	grow := open && !m.Door.Stuck() && now >= m.slowBy
@@ -170,6 +173,7 @@ func (m *Machine) tick(now float64, slack bool) {
 		m.spans.Window = 0
 		m.Calls.SetSpan(0)
 		m.Tokens.SetSpan(0)
+		m.note(Decision{At: now, Kind: Verdict, From: w, Why: WhyNoSpan})
 	}
 }
 
@@ -183,6 +187,19 @@ func (m *Machine) rest(now float64) {
 	}
 	if now >= m.slowBy {
 		m.note(Decision{At: now, Kind: Verdict, Why: WhyGrows})
+	}
+}
+
+// report notes what is believed again of headers and of Retry-Afters since the last tick.
+func (m *Machine) report(now float64) {
+	if m.trust.Ignored(m.at) && !m.trust.Ignored(now) {
+		m.note(Decision{At: now, Kind: Verdict, Why: WhyTrue})
+	}
+	for i := range m.factors {
+		if before, factor := m.factors[i], m.Door.truths[i].mul(); factor != before {
+			m.factors[i] = factor
+			m.note(Decision{At: now, Kind: Verdict, From: before, To: factor, Why: WhyFactor})
+		}
 	}
 }
 
