@@ -67,9 +67,13 @@ func (m *Machine) span(left, calls float64) {
 	if m.Door.Alien() { // another limit shut the key for long, if it recurs; or an outage did
 		known, counts = math.Inf(1), m.quota.Known() && m.spans.Mostly(left)
 	}
+	before := m.spans.Window
 	rate := m.spans.Opened(left, calls, float64(m.hits), known, counts && !m.Flight.Claimed && !m.off.Has(WindowRule))
 	if rate == 0 {
 		return
+	}
+	if before == 0 && m.spans.Window > 0 {
+		m.note(Decision{At: left, Kind: Verdict, To: m.spans.Window, Why: WhySpan})
 	}
 	m.noise.Forget()
 	if !m.Calls.On { // the headers have paced the calls, by another limit

@@ -11,7 +11,7 @@ func (m *Machine) apart(inFlight int) float64 {
 }
 
 // levelTried reports whether a trial of calls in flight runs.
-func (m *Machine) levelTried() bool { return m.levels.trying || m.higher.trying }
+func (m *Machine) levelTried() bool { return m.levels.Trying(m.at) || m.higher.Trying(m.at) }
 
 // held is the level of calls in flight that has held: during a trial, the one from which it began.
 func (m *Machine) held() float64 {

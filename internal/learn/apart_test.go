@@ -26,6 +26,7 @@ func TestCallsAboveACapOnTrialAreApart(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := New(Config{Initial: 10, Max: 100})
 			m.trip = 2
+			m.higher.Fell(0, 20)
 			m.Flight.Cap(10, 2)
 			m.Flight.Claimed = true
 			c.change(m)
@@ -40,6 +41,7 @@ func TestACallAboveACapWaitsAfterTheOneBefore(t *testing.T) {
 	r.Flight.Cap(10, 2)
 	r.Flight.Claimed = true
 	r.Flight.Return(20)
+	r.levels.Fell(0, 20)
 	r.levels.Begin(0, 10)
 	r.send(5)
 	assert.InDelta(t, 0.06, r.Wait(5.04, 100, 10), 1e-9)
@@ -124,7 +126,7 @@ func TestACapIsComparedWithTheRateBefore(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := New(Config{Initial: 10, Max: 100, Off: c.off})
 			m.rate, m.calm.Settled = Rate{Calls: c.calls, Span: c.span}, c.settled
-			assert.Equal(t, c.want, m.rateHeldMore())
+			assert.Equal(t, c.want, m.rateHeldMore(1))
 		})
 	}
 }
@@ -134,6 +136,6 @@ func TestATrialOfMoreThanABoundThatHoversIsSpaced(t *testing.T) {
 	m.Flight.hold(4)
 	m.Flight.Claimed, m.Flight.mode = true, hovering
 	assert.Zero(t, m.apart(5))
-	m.higher.trying = true
+	m.higher.trying, m.higher.until = true, 1
 	assert.Positive(t, m.apart(5))
 }

@@ -17,6 +17,8 @@ const (
 	interruption = 2           // seconds without demand, or without an admitted call, that are no mere gap
 )
 
+const outlier = several // times what is usual: an observation counts as no more
+
 // Units.
 const (
 	minute = 60 // seconds

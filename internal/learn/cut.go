@@ -64,6 +64,9 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	if m.Calls.On && !m.off.Has(GrowthRule) {
 		m.calm.Marked(measured.Calls, m.Calls.Rate)
 	}
+	if m.Calls.rested { // the small measurements before the pause are over
+		m.tally.next = stretch{}
+	}
 	m.Calls.Cut(measured.Calls, Cycle(measured.Calls), measured.Few)
 	m.Calls.SetCycle(m.cycle())
 	m.rates.Marked(now, m.Calls.Rate, m.calm.Agreed())

@@ -55,6 +55,14 @@ const (
 	WhyDraft
 	WhyLow
 	WhyStale
+	WhyNoNoise
+	WhyAlike
+	WhySlow
+	WhyGrows
+	WhySpan
+	WhyNoSpan
+	WhyTrue
+	WhyFactor
 )
 
 var reasons = [...]string{ //nolint:gochecknoglobals // a table
@@ -76,6 +84,14 @@ var reasons = [...]string{ //nolint:gochecknoglobals // a table
 	WhyDraft:     "tries whether more is taken than the headers show to be left",
 	WhyLow:       "more is taken than the headers show to be left: ignores the headers",
 	WhyStale:     "no response has said for a quarter of an hour how much quota is left: forgets the headers",
+	WhyNoNoise:   "there have been no refusals for long, or too many, for noise: the next one counts",
+	WhyAlike:     "refusals that do not look like those for rate keep coming: taken for ours",
+	WhySlow:      "the provider asks for no faster growth: nothing grows",
+	WhyGrows:     "the time without growth that the provider asked for is over",
+	WhySpan:      "seconds: the provider shuts when a window is used up: taken to count in windows of that length",
+	WhyNoSpan:    "more is taken than a window held: taken to count in none",
+	WhyTrue:      "the headers are used again",
+	WhyFactor:    "times what a Retry-After asks for: how long the provider has really been shut",
 }
 
 // Reason is the reason in words.

@@ -109,9 +109,10 @@ func (d *Door) hears() float64 {
 	return d.Hears()
 }
 
-// Heard records how long a refusal took to be received.
+// Heard records how long a refusal took to be received. One that took very long, such as that of an upload, or because something
+// further in has retried the call, counts as four times the usual time.
 func (d *Door) Heard(took float64) {
-	d.trip += smoothing * (min(max(tiny, took), mostRefusal) - d.trip)
+	d.trip += smoothing * (min(max(tiny, took), outlier*d.trip, mostRefusal) - d.trip)
 }
 
 // Refused notes the first refusal of an epoch, of a call that left at the moment left.
@@ -135,7 +136,7 @@ func (d *Door) Obey(now, asked, rate, luck float64) {
 	}
 	t := &d.truths[d.truth]
 	d.wait(now + t.Shut(now, asked, rate, settles*d.trip) + later)
-	d.whole = now + asked*t.mul() + later
+	d.whole = now + t.wait(asked) + later
 }
 
 // Echo waits as long as a further refusal of the same epoch asks, unless that may be a fraction rounded up. The first one of an
@@ -205,7 +206,7 @@ func (d *Door) Overloaded(now, left, asked, rate, share, luck float64, again boo
 		asked = t.Echo(asked)
 	case open:
 		d.truth = full
-		d.whole = now + asked*t.mul()
+		d.whole = now + t.wait(asked)
 		asked = t.Shut(now, asked, rate, settles*d.trip)
 	default:
 		asked = t.Again(asked)

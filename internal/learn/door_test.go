@@ -114,8 +114,8 @@ func TestDoorProbesWithOneCall(t *testing.T) {
 func TestDoorHearsAsLateAsRefusalsCome(t *testing.T) {
 	d := newDoor(0)
 	assert.InDelta(t, 2.5*0.2, d.Hears(), 1e-9)
-	d.Heard(1.2)
-	assert.InDelta(t, 2.5*0.4, d.Hears(), 1e-9)
+	d.Heard(60)
+	assert.InDelta(t, 2.5*0.32, d.Hears(), 1e-9, "one that is very late counts as four times as late as usual")
 	for range 100 {
 		d.Heard(1.2)
 	}

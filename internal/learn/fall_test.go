@@ -70,6 +70,24 @@ func TestARateThatFellForAMinuteIsTriedAgainSoon(t *testing.T) {
 	assert.InDelta(t, 10, r.Calls.Rate, 0.5)
 }
 
+// Both the time without growth and that of trials are 15 minutes.
+func TestWhatHeldIsTriedAfterATimeWithoutGrowth(t *testing.T) {
+	r := runMachine(Config{CallRate: 10})
+	r.rates.Marked(0, 10, true)
+	r.rates.Marked(9, 2, false)
+	r.Wait(9, 100, 5)
+	r.Refused(9, r.send(8), Refusal{Asked: 1, Slow: true})
+	r.Refused(9, r.last, Refusal{Asked: 1, Slow: true})
+	assert.Equal(t, 1, r.reasons(WhySlow))
+	for now := 10.0; now < 9+SlowFor; now++ {
+		r.Wait(now, 100, 5)
+		assert.False(t, r.rates.trying, "at %v", now)
+	}
+	r.Wait(9+SlowFor+againFirst, 100, 5)
+	assert.Equal(t, 1, r.reasons(WhyGrows))
+	assert.True(t, r.rates.trying)
+}
+
 func TestAServiceThatStaysFullIsProbedByOneCall(t *testing.T) {
 	d := newDoor(0)
 	for n := 1; n <= 3; n++ {

@@ -66,6 +66,7 @@ func TestTrialsThatReachFarAboveTheBoundRefuteTheCap(t *testing.T) {
 func TestATrialDoesNotRaiseTheLevelBelowWhichNoCapRejects(t *testing.T) {
 	m := New(Config{Initial: 10, Max: 1000})
 	m.Flight.Cap(10, 2)
+	m.levels.Fell(0, 100)
 	m.levels.Begin(1, 10)
 	m.Flight.Return(100)
 	assert.False(t, m.noCap(Call{Others: 5}))

@@ -24,26 +24,27 @@ type Machine struct {
 	higher    Memory // than a cap that others share, or that random rejections feign
 	under     Under
 	trust     Trust
-	rate      Rate  // what the refusal that is judged measures
-	drafted   bool  // it belongs to a try of Overdraft
-	elsewhere int64 // the last refused call that was not about our rate
-	labels    int   // refusals that said for how long
+	rate      Rate    // what the refusal that is judged measures
+	drafted   bool    // it belongs to a try of Overdraft
+	elsewhere int64   // the last refused call that was not about our rate
+	labelled  float64 // until then, refusals of the rate are known to say for how long
 	hits      int64
-	cut       float64 // when the last epoch began
-	cutBy     int64   // the last call sent by then
-	resumed   Point   // when the first call left after that, and what had been admitted by then; zero: none has
-	slowBy    float64 // no growth before
-	reopens   bool    // the next call ends a pause in which nothing was admitted
-	dark      float64 // seconds since the mark during which no call was admitted
-	at        float64 // the last tick
-	due       float64 // the next one, of a process that does not sleep
-	knows     bool    // a refusal has marked the provider's bucket as empty
-	first     bool    // the first mark has just been made
-	trip      float64 // smoothed time of a call that was taken, seconds
-	unit      float64 // tokens of the call that was asked about last
-	few       int     // see Config.Few
-	slack     bool    // no call has waited since the last tick
-	spaced    bool    // the pace of calls was the last to hold back the next call
+	cut       float64        // when the last epoch began
+	cutBy     int64          // the last call sent by then
+	resumed   Point          // when the first call left after that, and what had been admitted by then; zero: none has
+	slowBy    float64        // no growth before
+	factors   [waits]float64 // of Retry-Afters, at the last tick
+	reopens   bool           // the next call ends a pause in which nothing was admitted
+	dark      float64        // seconds since the mark during which no call was admitted
+	at        float64        // the last tick
+	due       float64        // the next one, of a process that does not sleep
+	knows     bool           // a refusal has marked the provider's bucket as empty
+	first     bool           // the first mark has just been made
+	trip      float64        // smoothed time of a call that was taken, seconds
+	unit      float64        // tokens of the call that was asked about last
+	few       int            // see Config.Few
+	slack     bool           // no call has waited since the last tick
+	spaced    bool           // the pace of calls was the last to hold back the next call
 	bound     Bound
 	off       Rules
 	luck      *rand.Rand
@@ -74,6 +75,7 @@ func New(c Config) *Machine {
 		luck: rand.New(rand.NewPCG(c.Seed, 0)), //nolint:gosec // jitter, not a secret
 	}
 	m.Door = newDoor(c.Off)
+	m.factors = [waits]float64{1, 1, 1}
 	m.calm = Calm{stretch: 1}
 	m.rates = Memory{first: againFirst, rate: true}
 	m.levels.first, m.higher.first = levelFirst, levelFirst
@@ -152,6 +154,8 @@ func (m *Machine) tick(now float64, slack bool) {
 	if m.Door.Stuck() || m.Door.Alien() {
 		m.dark += now - m.at
 	}
+	m.rest(now)
+	m.report(now)
 	m.at = now
 	idle := m.slack && !m.Door.Shut() // since the last tick
 	grow := open && !m.Door.Stuck() && now >= m.slowBy
@@ -169,6 +173,33 @@ func (m *Machine) tick(now float64, slack bool) {
 		m.spans.Window = 0
 		m.Calls.SetSpan(0)
 		m.Tokens.SetSpan(0)
+		m.note(Decision{At: now, Kind: Verdict, From: w, Why: WhyNoSpan})
+	}
+}
+
+// rest keeps what held before a fall for as long as the provider wants no growth.
+func (m *Machine) rest(now float64) {
+	if m.at >= m.slowBy {
+		return
+	}
+	for _, memory := range [...]*Memory{&m.rates, &m.levels, &m.higher} {
+		memory.Rest(min(now, m.slowBy) - m.at)
+	}
+	if now >= m.slowBy {
+		m.note(Decision{At: now, Kind: Verdict, Why: WhyGrows})
+	}
+}
+
+// report notes what is believed again of headers and of Retry-Afters since the last tick.
+func (m *Machine) report(now float64) {
+	if m.trust.Ignored(m.at) && !m.trust.Ignored(now) {
+		m.note(Decision{At: now, Kind: Verdict, Why: WhyTrue})
+	}
+	for i := range m.factors {
+		if before, factor := m.factors[i], m.Door.truths[i].mul(); factor != before {
+			m.factors[i] = factor
+			m.note(Decision{At: now, Kind: Verdict, From: before, To: factor, Why: WhyFactor})
+		}
 	}
 }
 
@@ -179,7 +210,7 @@ func (m *Machine) retry(now float64) {
 		m.Flight.Return(due.Begin(m.tally.last.Seq, before))
 		m.triesCap(now)
 		why := WhyBefore
-		if m.higher.trying {
+		if m.higher.Trying(now) {
 			why = WhyMore
 		}
 		m.note(Decision{At: now, Kind: Probe, Of: OfFlight, From: before, To: m.Flight.level, Why: why})
@@ -353,7 +384,9 @@ func (m *Machine) Sent(c Call) {
 		m.reconsider(c)
 	}
 	m.claim.Sent(c)
-	m.noise.Sent()
+	if m.noise.Sent(c.At) {
+		m.note(Decision{At: c.At, Kind: Verdict, Why: WhyNoNoise})
+	}
 	m.Calls.Take(1)
 	m.Tokens.Take(c.Tokens)
 	m.tally.Sent(c)

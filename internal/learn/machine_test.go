@@ -433,6 +433,16 @@ func TestASignalCutsOnce(t *testing.T) {
 	assert.Equal(t, 10, r.InFlight(), "a new epoch")
 }
 
+// It counts as the signal of a call that left by the time that a call takes, which is a second at first.
+func TestASignalFromTheFutureCutsOnceInTheTimeOfACall(t *testing.T) {
+	r := runMachine(Config{Initial: 40, Max: 100, CallRate: 1})
+	for now, want := range []int{20, 20, 10, 10} {
+		at := 2 + 0.6*float64(now)
+		r.Signal(at, at+hour)
+		assert.Equal(t, want, r.InFlight(), "at %v", at)
+	}
+}
+
 func TestCallsFromBeforeTheMachineBegan(t *testing.T) {
 	early := Call{Seq: 50, At: -1, Others: 3, Tokens: 100, Total: 5000}
 	for name, hear := range map[string]func(*Machine){
@@ -593,7 +603,7 @@ func TestARefusalThatNamesARate(t *testing.T) {
 	others := cutOnce(Config{}, Refusal{Asked: 1})
 	others.Answered(8.1, others.send(8), Answer{Used: 100, InFlight: 5})
 	others.Refused(9.1, others.send(9), Refusal{Names: CallLimit})
-	assert.Equal(t, WhyForeign, others.decided[len(others.decided)-1].Why, "unlike those of the rate")
+	assert.Equal(t, WhyRate, others.decided[len(others.decided)-1].Why, "a name is enough, also without a Retry-After")
 }
 
 func TestANameIsNotBelievedForEver(t *testing.T) {

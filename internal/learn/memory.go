@@ -37,7 +37,9 @@ func (m *Memory) Marked(now, value float64, agreed bool) {
 		m.high, m.next, m.pause = value, 0, 0
 	case value >= stillHolds*m.high:
 		m.next = 0
-	case (m.next == 0 || now >= m.until) && value < memoryFell*m.high:
+	case m.next > 0 && now >= m.until: // no trial has succeeded
+		m.high, m.next, m.pause = value, 0, 0
+	case m.next == 0 && value < memoryFell*m.high:
 		m.fell(now, m.soon(now, value))
 	}
 }
@@ -86,6 +88,17 @@ func (m *Memory) postpone(now, first float64) {
 	m.pause = max(first, 2*m.pause)
 	m.next = now + m.pause
 }
+
+// Rest has some seconds in which no trial may begin not count.
+func (m *Memory) Rest(seconds float64) {
+	m.until += seconds
+	if m.next > 0 {
+		m.next += seconds
+	}
+}
+
+// Trying reports whether a trial runs.
+func (m *Memory) Trying(now float64) bool { return m.trying && now < m.until }
 
 // Due reports whether it is time to begin a trial.
 func (m *Memory) Due(now float64) bool {

@@ -117,6 +117,18 @@ func TestWhatMarksAgreeAboutHoldsAfterTheLastTrial(t *testing.T) {
 	assert.InDelta(t, 5, m.Begin(1, 3), 0)
 }
 
+// Marks that vary never agree.
+func TestALimitThatFellIsTriedForAQuarterOfAnHour(t *testing.T) {
+	m := Memory{first: 2}
+	m.Marked(0, 10, true)
+	m.Marked(10, 5, false)
+	m.Marked(10+remembered, 4, false)
+	assert.Empty(t, trials(&m, 10+remembered, 4000))
+	m.Marked(4000, 2, false)
+	assert.True(t, m.Due(4002), "the next fall")
+	assert.InDelta(t, 4, m.Begin(1, 2), 0)
+}
+
 // What was tried long ago is not what a refusal is about.
 func TestATrialWithoutCallsEnds(t *testing.T) {
 	m := Memory{first: 2}
@@ -126,6 +138,29 @@ func TestATrialWithoutCallsEnds(t *testing.T) {
 	assert.False(t, m.Tries(Call{Seq: 9, At: remembered}))
 	m.Fell(remembered, 20)
 	assert.True(t, m.Due(remembered+2), "the next one is free to begin")
+}
+
+// A trial that no calls have decided holds back no other one, and its level is the bound.
+func TestATrialWithoutCallsHoldsNothingBack(t *testing.T) {
+	m := New(Config{Initial: 10, Max: 100, CallRate: 10})
+	m.Flight.hold(5)
+	m.levels.Fell(0, 20)
+	m.rates.Fell(0, 20)
+	m.rates.Begin(0, 3)
+	m.Flight.Return(m.levels.Begin(0, 5))
+	m.Flight.hold(20)
+	for now, want := range map[float64]struct{ held, before float64 }{
+		remembered - 1: {5, 3},
+		remembered:     {20, 10},
+	} {
+		m.tick(now, true)
+		assert.InDelta(t, want.held, m.held(), 1e-9)
+		assert.Equal(t, now < remembered, m.levelTried())
+		n := *m
+		n.under.rate = 10
+		n.triesCap(now)
+		assert.InDelta(t, want.before, n.under.before.calls, 1e-9)
+	}
 }
 
 // No refusal has measured what headers let through. It is tried again if refusals refute them for a while.

@@ -7,6 +7,8 @@ package learn
 type Noise struct {
 	Share float64 // of all calls that are refused for nothing; 0: none is known
 
+	at          float64 // when the newest call left
+	seen        float64 // likewise at the last refusal within the share
 	before      float64 // the pace before the first unexplained cut
 	sent        float64
 	refused     float64 // of these, all in an epoch
@@ -41,16 +43,22 @@ const (
 )
 
 // Know says that so large a share of calls is refused for nothing.
-func (n *Noise) Know(share float64) { n.Share = share }
+func (n *Noise) Know(share float64) { n.Share, n.seen = share, n.at }
 
-// Sent notes a call.
-func (n *Noise) Sent() {
+// Sent notes a call that left at a moment. It reports whether the share that was known ends, because its last refusal was too long ago.
+func (n *Noise) Sent(at float64) (ends bool) {
 	if n.sent++; n.sent > n.last+memory {
 		n.unexplained = 0
 	}
-	n.Share -= n.Share / memory
+	n.need = max(0, n.need-1.0/memory)
 	n.leak = max(0, n.leak-2*n.Share-leakLeast)
 	n.exceeded = max(0, n.exceeded-1.0/memory)
+	n.Share -= n.Share / memory
+	n.at = at
+	if ends = n.Share > 0 && at >= n.seen+remembered; ends {
+		n.Share = 0
+	}
+	return ends
 }
 
 // Hit notes that a call was refused.
@@ -82,7 +90,8 @@ func (n *Noise) Refused(measured, believed, pace float64) Opinion {
 	n.last = n.sent
 	need := max(n.need, convinced)
 	if n.unexplained >= need && !n.rarer() && n.refused-1 <= noisy*n.sent && pace < paceFell*n.before {
-		n.Share, n.leak = min(noisy, n.refused/n.sent), 0
+		n.Know(min(noisy, n.refused/n.sent))
+		n.leak = 0
 		n.unexplained = 0
 		return Restore
 	}
@@ -107,7 +116,7 @@ func (n *Noise) expected(share, weight float64) Opinion {
 	if n.Share == 0 {
 		return Believe
 	}
-	n.Share = min(noisy, n.Share+share/memory)
+	n.Know(min(noisy, n.Share+share/memory))
 	if n.leak += weight; n.leak < convinced {
 		return Ignore
 	}

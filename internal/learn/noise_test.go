@@ -12,7 +12,7 @@ import (
 func noiseAfter(n *Noise, refusals, calls int, fallen, measured float64) (last Opinion) {
 	for i := range refusals {
 		for range calls {
-			n.Sent()
+			n.Sent(0)
 		}
 		believed := 100.0
 		if i > 0 {
@@ -70,7 +70,7 @@ func TestNoiseDoesNotBecomeRarer(t *testing.T) {
 			last := noiseAfter(&n, 1, 0, 0.8, 0.9)
 			for _, calls := range c.gaps {
 				for range calls {
-					n.Sent()
+					n.Sent(0)
 				}
 				n.Hit()
 				last = n.Refused(72, 80, 80)
@@ -89,7 +89,7 @@ func TestNoiseDoesNotBecomeRarerBetweenWhatTheRateExplains(t *testing.T) {
 		measured float64
 	}{{11, 72}, {33, 72}, {50, 80}, {80, 72}, {75, 72}} {
 		for range c.calls {
-			n.Sent()
+			n.Sent(0)
 		}
 		n.Hit()
 		last = n.Refused(c.measured, 80, 80)
@@ -104,7 +104,7 @@ func TestNoiseBeginsAnew(t *testing.T) {
 	last := noiseAfter(&n, 1, 0, 0.8, 0.9)
 	for _, calls := range []int{11, 33, 95} {
 		for range calls {
-			n.Sent()
+			n.Sent(0)
 		}
 		n.Hit()
 		last = n.Refused(72, 80, 80)
@@ -124,7 +124,7 @@ func TestNoiseCountsAllRefusalsOfAnEpoch(t *testing.T) {
 		}
 		noiseAfter(&n, 1, 20, 0.8, 0.9)
 		for range 10 {
-			n.Sent()
+			n.Sent(0)
 		}
 		n.Hit()
 		assert.Equal(t, want, n.Refused(72, 80, 80), "%d more", more)
@@ -137,7 +137,7 @@ func TestNoiseLessWhatTheRateExplains(t *testing.T) {
 	assert.Equal(t, Believe, n.Refused(80, 80, 80))
 	assert.Equal(t, Believe, n.Refused(72, 80, 80), "three again")
 	for range 20 {
-		n.Sent()
+		n.Sent(0)
 	}
 	assert.Equal(t, Restore, n.Refused(72, 80, 80))
 
@@ -184,7 +184,7 @@ func TestNoiseThatIsKnownIsIgnored(t *testing.T) {
 			worst := Ignore
 			for range 15 {
 				for range c.calls {
-					n.Sent()
+					n.Sent(0)
 				}
 				if n.Expected() == Believe {
 					worst = Believe
@@ -199,7 +199,7 @@ func TestNoiseShareFollowsWhatComes(t *testing.T) {
 	var n Noise
 	n.Know(0.05)
 	for range memory {
-		n.Sent()
+		n.Sent(0)
 	}
 	assert.InDelta(t, 0.05/2.718, n.Share, 1e-3, "it ends")
 	before := n.Share
@@ -212,6 +212,41 @@ func TestNoiseShareFollowsWhatComes(t *testing.T) {
 	}
 }
 
+func TestAShareOfNoiseEndsWithoutRefusals(t *testing.T) {
+	var n Noise
+	n.Sent(10)
+	n.Know(noisy)
+	n.Sent(20)
+	assert.Equal(t, Ignore, n.Expected())
+	assert.False(t, n.Sent(20+remembered-1))
+	assert.Positive(t, n.Share)
+	assert.True(t, n.Sent(20+remembered))
+	assert.Equal(t, Believe, n.Expected())
+	assert.False(t, n.Sent(20+remembered), "once")
+}
+
+func TestWhatAShareNeedsAsEvidenceFalls(t *testing.T) {
+	n := Noise{need: needMost}
+	for range memory {
+		n.Sent(0)
+	}
+	assert.InDelta(t, needMost-1, n.need, 1e-9)
+}
+
+// There are too few refusals for it, or four times too many.
+func TestTheEndOfAShareOfNoiseIsAnEvent(t *testing.T) {
+	r := runMachine(Config{CallRate: 10})
+	r.noise.Know(noisy)
+	r.send(remembered)
+	assert.Equal(t, 1, r.reasons(WhyNoNoise))
+	r.noise.Know(noisy)
+	for range convinced * convinced {
+		assert.Equal(t, 1, r.reasons(WhyNoNoise))
+		r.isNoise(remembered, r.last, &Refusal{})
+	}
+	assert.Equal(t, 2, r.reasons(WhyNoNoise))
+}
+
 func TestNoiseThatIsTooMuchWasNone(t *testing.T) {
 	var n Noise
 	n.Know(0.05)
@@ -222,7 +257,7 @@ func TestNoiseThatIsTooMuchWasNone(t *testing.T) {
 	assert.Zero(t, n.Share, "four times too many")
 	assert.Equal(t, Believe, noiseAfter(&n, 7, 20, 0.8, 0.9), "it takes twice as many now")
 	for range 20 {
-		n.Sent()
+		n.Sent(0)
 	}
 	assert.Equal(t, Restore, n.Refused(72, 80, 80))
 }
@@ -235,7 +270,7 @@ func TestNoiseForgivesWhatIsLongAgo(t *testing.T) {
 			n.Expected()
 		}
 		for range 400 {
-			n.Sent()
+			n.Sent(0)
 		}
 	}
 	assert.Positive(t, n.Share)
@@ -248,7 +283,7 @@ func TestTheShareOfNoiseIsThatOfAllRefusals(t *testing.T) {
 		n.Hit()
 	}
 	for range 40 {
-		n.Sent()
+		n.Sent(0)
 	}
 	n.Hit()
 	assert.Equal(t, Restore, n.Refused(45, 50, 50))
@@ -279,7 +314,7 @@ func TestAShareThatWasNoneNeedsMoreEvidenceEachTime(t *testing.T) {
 
 func TestWhatExceededTheShareIsForgotten(t *testing.T) {
 	n := Noise{Share: 0.05, leak: 1, exceeded: 3}
-	n.Sent()
+	n.Sent(0)
 	assert.InDelta(t, 1-2*n.Share-leakLeast, n.leak, 1e-3)
 	assert.InDelta(t, 3, n.exceeded, 0.01)
 }

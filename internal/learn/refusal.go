@@ -61,7 +61,7 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 	m.account(now, c, &r)
 	m.drafted = m.quota.draft.Refused(now, c, &r)
 	if r.Slow {
-		m.slowBy = now + SlowFor
+		m.slow(now)
 	}
 	m.quota.Observe(now, c, 0, r.Calls, r.Tokens, &m.tally)
 	if !r.Mild && r.Names != FlightLimit && r.left(c.Tokens) && !m.off.Has(TrustRule) {
@@ -121,14 +121,15 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 // account takes back what the call did not use.
 func (m *Machine) account(now float64, c Call, r *Refusal) {
 	m.hits++
-	if r.hinted() {
-		m.labels++
+	ours := !r.Mild && r.Names != FlightLimit
+	if r.hinted() && ours {
+		m.labelled = now + remembered
 	}
 	if !m.tally.Counts(c) {
 		return
 	}
 	m.Door.Heard(now - c.At)
-	if !r.Mild && r.Names != FlightLimit {
+	if ours {
 		m.noise.Hit()
 	}
 	m.tally.Refused(c)
@@ -140,13 +141,21 @@ func (m *Machine) account(now float64, c Call, r *Refusal) {
 // SlowFor is for how many seconds a provider that calls a ramp too steep wants no growth. Source: OpenAI's guide to rate limits, 2026-07.
 const SlowFor = remembered
 
+// slow has nothing grow for a while.
+func (m *Machine) slow(now float64) {
+	if now >= m.slowBy {
+		m.note(Decision{At: now, Kind: Verdict, Wait: SlowFor, Why: WhySlow})
+	}
+	m.slowBy = now + SlowFor
+}
+
 // Closed records that the provider has closed the key for longer than any law waits. That measures no rate. A trial that ran
 // into it is not repeated soon.
 func (m *Machine) Closed(now float64, c Call, slow bool) {
 	m.hits++
 	m.quota.draft.Refused(now, c, &Refusal{Asked: draftMost})
 	if slow {
-		m.slowBy = now + SlowFor
+		m.slow(now)
 	}
 	m.Unsent(c)
 }
@@ -180,6 +189,9 @@ const signalled = overloadLeast // of the calls in flight: what a hit further in
 // Signal says that a call which left at the moment left was refused further in.
 // It cuts the calls in flight, once an epoch.
 func (m *Machine) Signal(now, left float64) {
+	if left > now { // by another clock: about the time of a call ago
+		left = now - m.trip
+	}
 	if left <= m.cut {
 		return
 	}

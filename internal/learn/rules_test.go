@@ -62,15 +62,6 @@ func TestATrialThatFailsIsAnEpoch(t *testing.T) {
 	assert.Equal(t, cuts, r.count(Cut))
 }
 
-func TestARefusalWithMetersIsNoneWithoutALabel(t *testing.T) {
-	r := runMachine(Config{})
-	r.labels = 1
-	none := Refusal{Calls: Told{Known: true, Limit: 10}}
-	for range 2 * aliensMost {
-		assert.True(t, r.foreign(Call{}, &none))
-	}
-}
-
 func TestABoundThatReturnsFollowsThePace(t *testing.T) {
 	f := NewFlight(4, 100)
 	f.Return(8)

@@ -87,7 +87,11 @@ func (t *Tally) Counts(c Call) bool { return t.begun && c.Seq > t.base }
 
 // Answered notes what a call really used.
 func (t *Tally) Answered(c Call, used float64) {
-	t.perCall += callWeight * (used - t.perCall)
+	usual := used
+	if most := outlier * max(c.Tokens, t.perCall); most > 0 {
+		usual = min(usual, most)
+	}
+	t.perCall += callWeight * (usual - t.perCall)
 	t.given += c.Tokens - used
 	t.ended += c.Tokens
 	t.used += used

@@ -347,3 +347,27 @@ func TestWhenTheLastSecondsCount(t *testing.T) {
 		assert.Equal(t, c.want, rate.Calls > 0.9*float64(c.late)/lately, name)
 	}
 }
+
+// The calls of an idle night are few, and say nothing of the rate.
+func TestSmallMeasurementsBeforeARestAreForgotten(t *testing.T) {
+	for rested, want := range map[bool]stretch{false: {1, 100, 10}, true: {}} {
+		r := runMachine(Config{CallRate: 1})
+		r.Calls.rested = rested
+		r.tally.next = stretch{1, 100, 10}
+		r.cutPace(20, r.send(19), &Refusal{})
+		assert.Equal(t, want, r.tally.few)
+	}
+}
+
+func TestOneAnswerOfVeryManyTokensIsNotWhatCallsUse(t *testing.T) {
+	var y Tally
+	y.Answered(Call{Tokens: 100}, 1e6)
+	assert.InDelta(t, callWeight*outlier*100, y.perCall, 1e-9)
+	for range 100 {
+		y.Answered(Call{Tokens: 100}, 1e4)
+	}
+	assert.InDelta(t, 1e4, y.perCall, 1e3, "if all are like that, it is")
+	y = Tally{}
+	y.Answered(Call{}, 50)
+	assert.InDelta(t, callWeight*50, y.perCall, 1e-9, "a call may reserve none")
+}

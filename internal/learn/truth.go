@@ -33,6 +33,9 @@ func (t *Truth) mul() float64 {
 	return t.factor
 }
 
+// wait is how long to wait if so much is asked for: no longer than that, or than it is waited without a probe.
+func (t *Truth) wait(asked float64) float64 { return min(asked*t.mul(), max(asked, rarestProbe)) }
+
 func (t *Truth) restore(factor float64) {
 	if factor > 0 {
 		t.factor = min(max(shortestLie, factor), longestLie)
@@ -45,7 +48,7 @@ func (t *Truth) Shut(now, asked, rate, least float64) float64 {
 	t.shutAt, t.asked, t.again = now, asked, 0
 	wait := asked * t.mul()
 	if t.mul() > 1 {
-		wait /= safety
+		wait = min(wait/safety, max(asked, rarestProbe))
 	}
 	seldom, rounded := 2, asked == 1 // the shortest wait that a header can ask for: it may be any fraction, rounded up
 	if rounded {
@@ -72,7 +75,7 @@ func (t *Truth) Echo(asked float64) float64 {
 	if t.Testing {
 		return 0
 	}
-	return asked * t.mul()
+	return t.wait(asked)
 }
 
 // Again returns how long to wait after a refusal of a call that left after the wait.
@@ -81,13 +84,13 @@ func (t *Truth) Again(asked float64) float64 {
 	case t.Testing:
 		t.Testing = false
 		t.every = min(rarestTest, 2*t.every)
-		return asked * t.mul()
+		return t.wait(asked)
 	case t.mul() < 1:
 		t.factor, t.obeyed, t.every = min(1, 2*t.mul()), 0, min(rarestTest, 2*t.every)
 	default:
 		t.again++
 	}
-	return asked * max(1, t.mul())
+	return max(asked, t.wait(asked))
 }
 
 // Opened says that a call which left at sent was not refused.
@@ -101,7 +104,7 @@ func (t *Truth) Opened(sent float64) {
 		t.again = 0
 		return
 	case t.again > 0:
-		took = (sent - t.shutAt) / t.asked
+		took = (sent - t.shutAt) / max(t.asked, shortest) // a shorter one that is too short is no evidence about a whole second
 		if both := min(longestLie, 2*t.mul(), took, t.before); both > t.mul() {
 			t.factor = t.mul() + 0.5*(both-t.mul())
 		}

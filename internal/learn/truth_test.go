@@ -196,3 +196,33 @@ func TestAnOpeningEndsWhatWasAskedAgain(t *testing.T) {
 	r.Opened(9)
 	assert.Zero(t, r.again)
 }
+
+// Without a probe it is waited for a minute at most.
+func TestAFactorMakesNoLongWaitLonger(t *testing.T) {
+	for asked, want := range map[float64]float64{1: 8, 20: rarestProbe, 600: 600} {
+		for name, wait := range map[string]float64{
+			"echo":  (&Truth{factor: longestLie}).Echo(asked),
+			"again": (&Truth{factor: longestLie}).Again(asked),
+			"test":  (&Truth{factor: longestLie, Testing: true}).Again(asked),
+		} {
+			assert.InDelta(t, want, wait, 1e-9, "%s, %v s", name, asked)
+		}
+		late := 1.0
+		if asked == 1 {
+			late = 1 / safety
+		}
+		assert.InDelta(t, late*want, (&Truth{factor: longestLie}).Shut(0, asked, 0, 0), 1e-9)
+	}
+}
+
+// A provider that asks for a millisecond and opens after a third of a second does not make a second three.
+func TestATinyRetryAfterTeachesNoFactor(t *testing.T) {
+	var tr Truth
+	for now := range 20 {
+		at := float64(now)
+		tr.Shut(at, tiny, 0, 0)
+		tr.Again(tiny)
+		tr.Opened(at + 0.3)
+	}
+	assert.InDelta(t, 1, tr.mul(), 1e-9)
+}

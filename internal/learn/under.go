@@ -52,7 +52,7 @@ func (m *Machine) replacesCap(now float64) {
 // capTried reports whether the trial of a cap runs. It sets the pace, so that no
 // trial of a rate does.
 func (m *Machine) capTried(now float64) bool {
-	return m.levels.trying && now < m.levels.until && m.under.before != (paces{})
+	return m.levels.Trying(now) && m.under.before != (paces{})
 }
 
 // triesCap makes the trial of a level, which has begun, one of the cap that held.
@@ -63,7 +63,7 @@ func (m *Machine) triesCap(now float64) {
 		return
 	}
 	u.before = paces{m.Calls.Rate, m.Tokens.Rate}
-	if m.rates.trying {
+	if m.rates.Trying(now) {
 		u.before.calls = m.rates.Refused(now)
 	}
 	m.Calls.Set(standBy*u.rate, m.cycle())

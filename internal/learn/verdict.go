@@ -51,7 +51,7 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 		case !m.knows && !m.Calls.On && c.Others > 0 && r.Names == Unnamed && !m.off.Has(CapRule):
 			isACap = true
 		}
-		if !isACap && !m.Flight.Claimed && m.foreign(c, r) {
+		if !isACap && !m.Flight.Claimed && m.foreign(now, c, r) {
 			if isACap = r.told() && c.Others >= 2 && m.claim.Alien(); !isACap {
 				if r.told() && m.shutElsewhere(now, c) {
 					return isShut
@@ -72,7 +72,7 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 		Early: m.Calls.On && m.Calls.Early(),
 	}, m.spans.Window)
 	m.rate = m.lit(m.rate)
-	if isACap && r.Names != FlightLimit && m.rateHeldMore() {
+	if isACap && r.Names != FlightLimit && m.rateHeldMore(now) {
 		isACap = false
 		m.rate = m.rate.as(m.calm.Settled)
 		m.claim.Forget()
@@ -90,8 +90,9 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 }
 
 // rateHeldMore reports whether much less gets through under a cap than at the rate that marks agreed about before.
-func (m *Machine) rateHeldMore() bool {
-	return m.rate.Span >= underHeld && m.rate.Calls < memoryFell*m.calm.Settled && !m.off.Has(CapRule)
+func (m *Machine) rateHeldMore(now float64) bool {
+	less := m.rate.Span >= underHeld && m.rate.Calls < memoryFell*m.calm.Settled && !m.off.Has(CapRule)
+	return less && m.calm.Refutes(now)
 }
 
 // lit corrects a measured rate for the time in which no call was admitted. The rate
@@ -121,13 +122,16 @@ func (m *Machine) notNamed(r *Refusal) bool {
 	return m.Flight.Claimed && m.claim.named && r.Names == Unnamed && !r.hinted() && !r.told() && !m.off.Has(StrayRule)
 }
 
-// foreign reports a refusal that looks different from those of the rate, so that the rate must not answer it. If more of them
-// come without meters than random rejections explain, refusals of the rate have come to look like that.
-func (m *Machine) foreign(c Call, r *Refusal) bool {
-	if m.labels > 0 && !r.told() && m.claim.Alien() {
-		m.labels = 0
+// foreign reports a refusal that looks different from those of the rate, so that the rate must not answer it: its meters show
+// something left, or it has neither them, nor a name, nor a Retry-After although those of the rate had one lately. If more of the
+// latter come than random rejections explain, refusals of the rate have come to look like that.
+func (m *Machine) foreign(now float64, c Call, r *Refusal) bool {
+	bare := !r.told() && r.Names == Unnamed && now < m.labelled
+	if bare && m.claim.Alien() {
+		m.labelled, bare = 0, false
+		m.note(Decision{At: now, Kind: Verdict, Why: WhyAlike})
 	}
-	return !m.off.Has(StrayRule) && (m.labels > 0 || r.left(c.Tokens) && m.spans.Window == 0)
+	return !m.off.Has(StrayRule) && (bare || r.left(c.Tokens) && m.spans.Window == 0)
 }
 
 // shutElsewhere reports whether no call has got through since the last such refusal, so that a limit that the headers do not
@@ -157,6 +161,7 @@ func (m *Machine) isNoise(now float64, c Call, r *Refusal) bool {
 		return false
 	}
 	var opinion Opinion
+	known := m.noise.Share > 0
 	if m.Calls.On {
 		measured := m.rate.Calls
 		if m.Tokens.On {
@@ -165,6 +170,9 @@ func (m *Machine) isNoise(now float64, c Call, r *Refusal) bool {
 		opinion = m.noise.Refused(measured, m.Calls.Rate, m.Calls.Pace())
 	} else {
 		opinion = m.noise.Expected()
+	}
+	if known && m.noise.Share == 0 {
+		m.note(Decision{At: now, Kind: Verdict, Why: WhyNoNoise})
 	}
 	switch opinion {
 	case Believe:
