@@ -9,7 +9,7 @@ type Answer struct {
 	Calls, Tokens Told    // what the headers say
 }
 
-const callWeight = 0.1 // weight of the newest call in the smoothed time and tokens of a call
+const callWeight = 1.0 / handful // of the newest call: the time and the tokens of a call are smoothed over a handful
 
 // Answered says that a call was taken.
 func (m *Machine) Answered(now float64, c Call, a Answer) {

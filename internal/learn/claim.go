@@ -28,7 +28,6 @@ type Claim struct {
 }
 
 const (
-	sameLevel   = 0.05 // of a level or a rate: another one no further from it is the same
 	atShare     = 0.25 // of the calls taken: no more are at the level of a cap or above
 	sharedShare = 0.1  // of the calls taken: if more are at the level of a cap or above, it is shared
 	noisy       = 0.08 // of the calls: if more are rejected, it is not at random; beyond, random
@@ -37,6 +36,7 @@ const (
 )
 
 const (
+	sameLevel   = rare    // of a level or a rate: another one no further from it is the same
 	newFor      = memory  // calls for which a claim is new
 	lonelyFor   = recent  // calls for which a refusal with no other call in flight is remembered
 	hoverAgain  = handful // cuts that did not help, less those that did, of a bound that hovers: it is no cap

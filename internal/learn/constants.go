@@ -6,7 +6,7 @@ const (
 	againFirst   = 30          // seconds until what held before, or what was disproved, is first tried again; twice as long each time
 	recent       = 30          // calls that a recent share is taken of; of fewer, none is
 	memory       = 300         // calls for which an event that is rare is remembered
-	rare         = 0.05        // of the calls, or of what comes in: less is an exception
+	rare         = 0.05        // of the calls, of what comes in, or of a level: less is an exception, or no difference
 	enough       = 3           // observations, marks or windows that agree: what they show is believed; what fewer show is not
 	convinced    = 4           // observations against a belief, less those for it: it is given up
 	several      = convinced   // calls: fewer convince of nothing, and are worth no test

@@ -18,13 +18,10 @@ type Memory struct {
 	taken  int
 }
 
-// Source of these: the families of providers in internal/simulate.
-const (
-	memoryFell = 0.7 // of what held: below it, a rate or a level has fallen
-	trialTaken = 20  // calls of a trial that are taken: what held before holds again
-)
+const memoryFell = 0.7 // of what held: below it, a rate or a level has fallen; the families of providers
 
 const (
+	trialTaken = 2 * handful  // calls of a trial that are taken, twice what a bucket may have held: what held before holds again
 	stillHolds = backOff      // of what held: it holds with no less than that
 	levelFirst = interruption // seconds from the fall of a bound on the calls in flight to the first trial
 	namedFirst = againFirst   // likewise of more than a cap that rejections name

@@ -6,7 +6,7 @@ package learn
 // than is left of it. It begins after many calls that were held back, or after a minute
 // without a call.
 type Overdraft struct {
-	held  int     // calls that the headers have held back since the last try
+	held  float64 // calls that the headers have held back since the last try
 	waits bool    // they hold back the next one
 	low   bool    // the last try found them too low
 	next  float64 // no try before
@@ -35,12 +35,12 @@ type hold struct {
 
 // Source of these: the families and the harsher providers in internal/simulate.
 const (
-	draftFirst = 50  // calls held back before a try
 	draftShare = 0.1 // of what the bucket or window holds: if so much more is taken, the headers are too low
 	draftPace  = 2   // times what comes in, or what gets the proof just before the window turns: the pace of a try
 )
 
 const (
+	draftFirst = 1 / probeShare // calls held back before a try: it costs about one
 	draftCost  = 1 / probeShare // times the wait that a rejection asked for: seconds to the next try, so that tries cost no more than probes
 	draftAgain = handful        // calls held back before a try in a window, or if the last one found the headers too low
 	draftMost  = trustMost      // seconds of a try, or to the next one, at most: meanwhile the limit may have changed

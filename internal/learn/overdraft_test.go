@@ -177,7 +177,7 @@ func TestWhenATryIsDue(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		m    Mirror
-		held int
+		held float64
 		low  bool
 		want bool
 	}{

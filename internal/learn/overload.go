@@ -10,9 +10,8 @@ type Overload struct {
 
 // Source of these: the families of providers in internal/simulate.
 const (
-	overloadRare  = 2.0 / recent // a share that we do not cause
-	overloadSpan  = 10           // seconds in which an overload cuts the calls in flight to overloadLeast, at most
-	overloadLeast = 0.5          // of the calls in flight: what is left after cuts in overloadSpan, at least
+	overloadRare = 2.0 / recent // a share that we do not cause
+	overloadSpan = 10           // seconds in which an overload halves the calls in flight, at most
 )
 
 // Taken notes a call that was taken.
@@ -30,5 +29,5 @@ func (o *Overload) From(now, inFlight float64) float64 {
 	if o.most == 0 || now > o.since+overloadSpan {
 		o.since, o.most = now, inFlight
 	}
-	return max(inFlight, overloadLeast*o.most/backOff)
+	return max(inFlight, 0.5*o.most/backOff)
 }

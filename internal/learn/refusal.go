@@ -184,10 +184,8 @@ func (m *Machine) overloaded(now float64, c Call, r *Refusal) {
 	m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(m.InFlight()), Why: WhyOverload})
 }
 
-const signalled = overloadLeast // of the calls in flight: what a hit further in leaves
-
 // Signal says that a call which left at the moment left was refused further in.
-// It cuts the calls in flight, once an epoch.
+// It halves the calls in flight, once an epoch.
 func (m *Machine) Signal(now, left float64) {
 	if left > now { // by another clock: about the time of a call ago
 		left = now - m.trip
@@ -198,7 +196,7 @@ func (m *Machine) Signal(now, left float64) {
 	m.cut, m.cutBy = now, m.tally.last.Seq
 	before := m.InFlight()
 	m.stopLevels(now)
-	m.Flight.Signal(signalled, float64(before))
+	m.Flight.Signal(0.5, float64(before))
 	if after := m.InFlight(); after < before {
 		m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(after), Why: WhySignal})
 	}
