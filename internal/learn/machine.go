@@ -41,6 +41,7 @@ type Machine struct {
 	first     bool    // the first mark has just been made
 	trip      float64 // smoothed time of a call that was taken, seconds
 	unit      float64 // tokens of the call that was asked about last
+	large     int     // refused calls above the mean of tokens, less others
 	few       int     // see Config.Few
 	slack     bool    // no call has waited since the last tick
 	spaced    bool    // the pace of calls was the last to hold back the next call
