@@ -124,7 +124,7 @@ func (m *Machine) reconsider(c Call) {
 	d := Decision{At: c.At, Kind: Cut, Of: OfCalls, From: m.Calls.Pace(), Why: WhyFirst}
 	m.Calls.Correct(rate, Cycle(rate))
 	m.Calls.SetCycle(m.cycle())
-	if each := (m.tally.tokens - m.tally.given) / m.tally.calls; m.Tokens.On && each > 0 {
+	if each := m.tally.each(); m.Tokens.On && each > 0 {
 		m.Tokens.Correct(rate*each, m.cycle())
 	}
 	m.Flight.Follow(m.cycle(), m.needed())
