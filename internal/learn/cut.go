@@ -64,7 +64,7 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	if m.Calls.On && !m.off.Has(GrowthRule) {
 		m.calm.Marked(measured.Calls, m.Calls.Rate)
 	}
-	lacked := m.lacksTokens(c)
+	lacked, admitted := m.lacksTokens(c), measured.Calls
 	if lacked {
 		measured.Calls = max(measured.Calls, m.Calls.Rate)
 	}
@@ -76,7 +76,11 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 		measured.Tokens = max(measured.Tokens, m.Tokens.Rate)
 	}
 	if m.ofTokens(r) && c.Tokens > 0 && measured.Tokens > 0 { // a call that took none says nothing of their rate
-		m.Tokens.Cut(measured.Tokens, m.cycle(), measured.Few)
+		cycle := m.cycle()
+		if m.large >= enough { // the pace of calls may be far above what is admitted
+			cycle = m.calm.Cycle(min(m.Calls.Rate, admitted))
+		}
+		m.Tokens.Cut(measured.Tokens, cycle, measured.Few)
 	}
 	m.Flight.Follow(m.cycle(), m.needed())
 	switch wait := m.Door.Until - now; {

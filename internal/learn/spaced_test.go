@@ -81,6 +81,21 @@ func TestRejectedCallsThatAreLargerThanOthersLackTokens(t *testing.T) {
 	}
 }
 
+// The pace of calls may be far above what the pace of tokens lets through.
+func TestWhereTokensRunOutTheirCycleIsThatOfTheCallsAdmitted(t *testing.T) {
+	cycle := func(large int) float64 {
+		r := pacedTwice()
+		r.large = large
+		for i := range 20 {
+			r.send(float64(i))
+		}
+		r.Calls.Set(1000, cycleShortest)
+		r.Refused(20.1, r.send(20), Refusal{Asked: 1})
+		return r.Tokens.cycle
+	}
+	assert.Greater(t, cycle(convinced), 2*cycle(0))
+}
+
 func TestAForgottenCallWasNotSpaced(t *testing.T) {
 	var f Fates
 	f.Spaced(1)
