@@ -86,7 +86,8 @@ func (m *Machine) span(left, calls float64) {
 		m.rates.Stop(left)
 		m.Calls.Set(rate, Cycle(rate))
 		m.rates.Marked(left, rate, false)
-		m.Tokens.Set(m.Tokens.Rate*share, Cycle(rate))
+		used := rate * m.tally.each() // by calls at that rate; the pace of calls may have been far above what was admitted
+		m.Tokens.Set(max(m.Tokens.Rate*share, min(m.Tokens.Rate, used)), Cycle(rate))
 	}
 	m.Calls.SetSpan(m.spans.Window)
 	m.Tokens.SetSpan(m.spans.Window)

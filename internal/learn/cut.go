@@ -67,15 +67,23 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	if m.Calls.rested { // the small measurements before the pause are over
 		m.tally.next = stretch{}
 	}
+	lacked, admitted := m.lacksTokens(c), measured.Calls
+	if lacked {
+		measured.Calls = max(measured.Calls, m.Calls.Rate)
+	}
 	m.Calls.Cut(measured.Calls, Cycle(measured.Calls), measured.Few)
 	m.Calls.SetCycle(m.cycle())
 	m.rates.Marked(now, m.Calls.Rate, m.calm.Agreed())
 	m.replacesCap(now)
-	if m.Tokens.On && m.tally.fates.WasSpaced(c.Seq) { // the pace of tokens had room: it is no sign that they ran out
+	if m.Tokens.On && !lacked && m.tally.fates.WasSpaced(c.Seq) { // the pace of tokens had room: it is no sign that they ran out
 		measured.Tokens = max(measured.Tokens, m.Tokens.Rate)
 	}
 	if m.ofTokens(r) && c.Tokens > 0 && measured.Tokens > 0 { // a call that took none says nothing of their rate
-		m.Tokens.Cut(measured.Tokens, m.cycle(), measured.Few)
+		cycle := m.cycle()
+		if m.large >= enough { // the pace of calls may be far above what is admitted
+			cycle = m.calm.Cycle(min(m.Calls.Rate, admitted))
+		}
+		m.Tokens.Cut(measured.Tokens, cycle, measured.Few)
 	}
 	m.Flight.Follow(m.cycle(), m.needed())
 	switch wait := m.Door.Until - now; {
@@ -89,6 +97,18 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	d.To = m.Calls.Pace()
 	m.note(d)
 	m.begin(now, c)
+}
+
+// lacksTokens reports whether tokens are what the refused call c lacked, although their pace would allow it: refused calls tend to
+// be larger than the mean, and at that rate the provider's bucket would have held enough. Where calls are limited, most refused calls
+// are smaller, because few calls are far above the mean.
+func (m *Machine) lacksTokens(c Call) bool {
+	if c.Tokens > m.tally.tokens/max(1, m.tally.calls) {
+		m.large = min(convinced, m.large+1)
+	} else {
+		m.large = max(0, m.large-1)
+	}
+	return m.large >= enough && m.Tokens.On && m.Tokens.model >= c.Tokens
 }
 
 // reconsider corrects the first mark before the call c leaves. Calls that left together arrive in any order: the first refusal
@@ -111,7 +131,7 @@ func (m *Machine) reconsider(c Call) {
 	d := Decision{At: c.At, Kind: Cut, Of: OfCalls, From: m.Calls.Pace(), Why: WhyFirst}
 	m.Calls.Correct(rate, Cycle(rate))
 	m.Calls.SetCycle(m.cycle())
-	if each := (m.tally.tokens - m.tally.given) / m.tally.calls; m.Tokens.On && each > 0 {
+	if each := m.tally.each(); m.Tokens.On && each > 0 {
 		m.Tokens.Correct(rate*each, m.cycle())
 	}
 	m.Flight.Follow(m.cycle(), m.needed())

@@ -194,6 +194,20 @@ func TestAWindowThatIsFoundEndsATrial(t *testing.T) {
 	assert.False(t, r.rates.trying)
 }
 
+// The pace of calls may have been far above what was admitted, where the pace of tokens held calls back.
+func TestAWindowLeavesThePaceOfTokensWhatItsCallsUse(t *testing.T) {
+	r := cutOnce(Config{}, Refusal{Asked: 58})
+	r.Wait(60.1, 100, 0)
+	r.send(60.1)
+	r.Calls.Set(50*r.Calls.Rate, 60)
+	for i := range 8 {
+		r.send(60.1 + float64(i+1)/100)
+	}
+	r.Answered(62, Call{Seq: 21, At: 60.1}, Answer{Used: 100})
+	assert.InDelta(t, 60, r.spans.Window, 0.2)
+	assert.InEpsilon(t, 100*r.Calls.Rate, r.Tokens.Rate, 0.2)
+}
+
 // Refusals of the rate say for how long; those of the outages do not.
 func TestOutagesThatLookForeignAreNoWindow(t *testing.T) {
 	r := runMachine(Config{Initial: 10, Max: 100})

@@ -45,6 +45,7 @@ type Machine struct {
 	few       int            // see Config.Few
 	slack     bool           // no call has waited since the last tick
 	spaced    bool           // the pace of calls was the last to hold back the next call
+	large     int            // refused calls above the mean of tokens, less others
 	bound     Bound
 	off       Rules
 	luck      *rand.Rand

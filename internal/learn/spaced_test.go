@@ -40,6 +40,62 @@ func TestARejectedCallThatWasHeldBackByThePaceOfCallsLowersThatAlone(t *testing.
 	}
 }
 
+// Large calls are the first to lack tokens. The pace of calls is kept then.
+func TestRejectedCallsThatAreLargerThanOthersLackTokens(t *testing.T) {
+	for name, c := range map[string]struct {
+		tokens float64 // of a rejected call; that of others is 10
+		lacks  bool
+	}{
+		"larger":      {tokens: 50, lacks: true},
+		"of one size": {tokens: 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := pacedTwice()
+			at := 0.0
+			send := func(tokens float64) Call {
+				for wait := r.Wait(at, tokens, 0); wait > 0; wait = r.Wait(at, tokens, 0) {
+					at += wait
+				}
+				r.last = Call{Seq: r.last.Seq + 1, At: at, Tokens: tokens, Total: r.last.Total + tokens}
+				r.Sent(r.last)
+				return r.last
+			}
+			reject := func() (calls, tokens bool) {
+				for range 20 {
+					call := send(10)
+					r.Answered(call.At, call, Answer{Used: 10})
+				}
+				last := send(c.tokens)
+				calls0, tokens0 := min(r.Calls.Rate, r.Calls.Pace()), min(r.Tokens.Rate, r.Tokens.Pace())
+				r.Refused(at+0.1, last, Refusal{Asked: 1})
+				return r.Calls.Rate < calls0, r.Tokens.Rate < tokens0
+			}
+			for range enough - 1 {
+				_, tokens := reject()
+				assert.False(t, tokens, "the pace of calls held the call back")
+			}
+			calls, tokens := reject()
+			assert.Equal(t, c.lacks, tokens)
+			assert.Equal(t, !c.lacks, calls)
+		})
+	}
+}
+
+// The pace of calls may be far above what the pace of tokens lets through.
+func TestWhereTokensRunOutTheirCycleIsThatOfTheCallsAdmitted(t *testing.T) {
+	cycle := func(large int) float64 {
+		r := pacedTwice()
+		r.large = large
+		for i := range 20 {
+			r.send(float64(i))
+		}
+		r.Calls.Set(1000, cycleShortest)
+		r.Refused(20.1, r.send(20), Refusal{Asked: 1})
+		return r.Tokens.cycle
+	}
+	assert.Greater(t, cycle(convinced), 2*cycle(0))
+}
+
 func TestAForgottenCallWasNotSpaced(t *testing.T) {
 	var f Fates
 	f.Spaced(1)

@@ -199,6 +199,9 @@ func (t *Tally) least(c Call, span float64) (rate float64) {
 	return rate
 }
 
+// each is how many tokens a call used, on average.
+func (t *Tally) each() float64 { return (t.tokens - t.given) / max(1, t.calls) }
+
 // since is what was admitted in the seconds before c left.
 func (t *Tally) since(c Call, seconds float64) Point {
 	now := Point{At: c.At, Calls: t.calls - float64(t.last.Seq-c.Seq), Tokens: t.tokens - (t.last.Total - c.Total)}
