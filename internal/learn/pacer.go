@@ -159,7 +159,9 @@ func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
 	if !p.Binding || !grow {
 		return
 	}
-	p.active += dt
+	if !p.spurs {
+		p.active += dt
+	}
 	switch {
 	case p.fast > 0 && opens: // most of the time is that of the pause
 	case p.fast > 0 && p.marks == 1:
@@ -281,10 +283,10 @@ func (p *Pacer) Hasten() {
 	}
 }
 
-// Slow ends what Hasten began, because the room is taken.
+// Slow ends what Hasten began, because the room is taken. The cycle goes on from where it was.
 func (p *Pacer) Slow() {
 	if p.spurs {
-		p.Sober()
+		p.fast, p.spurs = 0, false
 	}
 }
 

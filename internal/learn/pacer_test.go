@@ -322,7 +322,7 @@ func TestRoomSpeedsThePaceUp(t *testing.T) {
 	assert.InDelta(t, 9.7*math.Exp(2*firstGrow), p.Pace(), 0.01)
 	p.Slow()
 	assert.False(t, p.Rising())
-	assert.InDelta(t, 10, p.Pace(), 1e-9)
+	assert.InDelta(t, 9.7, p.Pace(), 1e-9)
 
 	p.fast = 20 // what was proved is not ended by that
 	p.Hasten()
@@ -332,6 +332,20 @@ func TestRoomSpeedsThePaceUp(t *testing.T) {
 	var off Pacer
 	off.Hasten()
 	assert.Zero(t, off.Pace())
+}
+
+// Each window of a second begins with room: the slow growth goes on from one to the next.
+func TestRoomDoesNotBeginTheSlowGrowthAnew(t *testing.T) {
+	p := expectTen()
+	now := 0.0
+	for range 95 {
+		p.Hasten()
+		p.Tick(now+0.2, true, true, false, 1)
+		p.Slow()
+		p.Tick(now+1.2, true, true, false, 1)
+		now += 1.2
+	}
+	assert.InDelta(t, 12.4, p.Pace(), 1e-9, "as after 95 seconds without room")
 }
 
 // A cut ends what room in the headers began: what is proved after it goes on.
