@@ -24,6 +24,7 @@ type Pacer struct {
 	burst    float64 // how much more than the rate the provider takes after a pause
 	rested   bool    // the demand has paused since the last mark
 	fills    bool    // the first pause of a rate that was expected: what comes in meanwhile goes at once
+	back     float64 // just below the pace at the last mark, if it had grown beyond a slow rate; else 0
 	span     float64 // of the window in which the provider counts; 0: none is known
 
 	Binding bool
@@ -115,11 +116,17 @@ func (p *Pacer) Pace() float64 {
 		return p.Rate * (margin + (1-margin)*p.active/level)
 	}
 	z := (p.active - level) / (climb * p.cycle)
-	grown := climbBy * z * z * z
 	if p.span > 0 { // room in a window is no proof of a risen limit
-		return p.Rate * min(1+grown, windowMost)
+		return p.Rate * min(1+climbBy*z*z*z, windowMost)
 	}
-	return p.Rate * (1 + grown)
+	rate := p.Rate
+	if p.back > rate {
+		if z--; z < 0 {
+			return p.back + (p.back-rate)*z*z*z
+		}
+		rate = p.back
+	}
+	return rate * (1 + climbBy*z*z*z)
 }
 
 // Grown reports whether the pace is far from what was measured.
@@ -152,7 +159,9 @@ func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
 	if !p.Binding || !grow {
 		return
 	}
-	p.active += dt
+	if !p.spurs {
+		p.active += dt
+	}
 	switch {
 	case p.fast > 0 && opens: // most of the time is that of the pause
 	case p.fast > 0 && p.marks == 1:
@@ -205,9 +214,12 @@ func (p *Pacer) Refund(n float64) { p.model += n }
 // Cut begins a cycle at the rate that was measured. few says that it was measured
 // on a handful of calls.
 func (p *Pacer) Cut(measured, cycle float64, few bool) {
-	first := !p.On
+	first, back := !p.On, 0.0
 	if p.On {
 		old := p.Pace()
+		if p.fast == 0 && p.span == 0 && !p.Turns && measured >= p.Rate && measured < 1 { // a small bucket may have run over below it
+			back = margin * old
+		}
 		if p.rested { // what came in during the pause is not known
 			measured = max(measured, p.Rate)
 		}
@@ -226,6 +238,7 @@ func (p *Pacer) Cut(measured, cycle float64, few bool) {
 	p.fills = p.expected && p.marks == 1
 	p.marks++
 	p.begin(measured, cycle)
+	p.back = back
 	p.On, p.unused, p.level, p.saved, p.rested = true, false, 0, 0, false
 	if first && !p.off.Has(GrowthRule) { // a burst has been measured with the rate: the next mark comes soon
 		p.fast = p.Rate * margin
@@ -253,7 +266,7 @@ func (p *Pacer) Set(rate, cycle float64) {
 
 func (p *Pacer) begin(rate, cycle float64) {
 	p.Rate, p.cycle = min(max(rate, leastRate), mostRate), cycle
-	p.active, p.fast, p.model, p.spurs = 0, 0, 0, false
+	p.active, p.fast, p.model, p.spurs, p.back = 0, 0, 0, false, 0
 }
 
 // Sober ends fast growth that proved nothing.
@@ -270,10 +283,10 @@ func (p *Pacer) Hasten() {
 	}
 }
 
-// Slow ends what Hasten began, because the room is taken.
+// Slow ends what Hasten began, because the room is taken. The cycle goes on from where it was.
 func (p *Pacer) Slow() {
 	if p.spurs {
-		p.Sober()
+		p.fast, p.spurs = 0, false
 	}
 }
 

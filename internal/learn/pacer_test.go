@@ -79,6 +79,42 @@ func expectAt(p *Pacer) *Pacer {
 	return &q
 }
 
+// While the pace is below a slow limit, a bucket that holds one call runs over, so that less is measured than the limit. The
+// pace at which a call was rejected was no lower than that.
+func TestASlowPaceReturnsToWhereItWasRejected(t *testing.T) {
+	const rejected = 0.62
+	for _, c := range []struct {
+		name           string
+		rate, measured float64
+		with           func(*Pacer)
+		want           float64
+	}{
+		{"the pace of the last mark", 0.5, 0.52, nil, margin * rejected},
+		{"nothing beyond it is known", 0.5, 0.62, nil, rejected * (1 + climbBy)},
+		{"the limit has fallen", 0.5, 0.45, nil, 0.45 * (1 + climbBy)},
+		{"a rate of more calls", 5, 5.2, nil, 5.2 * (1 + climbBy)},
+		{"a window", 0.5, 0.52, func(p *Pacer) { p.SetSpan(60) }, 0.52 * (1 + climbBy)},
+		{"tokens as well", 0.5, 0.52, func(p *Pacer) { p.Turns = true }, backOff * rejected * (1 + climbBy)},
+		{"fast growth", 0.5, 0.52, (*Pacer).Hasten, 0.52 * (1 + climbBy)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var p Pacer
+			p.Expect(c.rate, pacerCycle, false)
+			p.Binding = true
+			p.Tick(95, true, true, false, 1)
+			assert.InDelta(t, rejected*c.rate/0.5, p.Pace(), 1e-9)
+			if c.with != nil {
+				c.with(&p)
+			}
+			p.Cut(c.measured, pacerCycle, false)
+			p.Tick(95+55, true, true, false, 1)
+			assert.InDelta(t, c.want, p.Pace(), 1e-9)
+			p.Set(c.rate, pacerCycle)
+			assert.Zero(t, p.back)
+		})
+	}
+}
+
 func TestPacerCut(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -286,7 +322,7 @@ func TestRoomSpeedsThePaceUp(t *testing.T) {
 	assert.InDelta(t, 9.7*math.Exp(2*firstGrow), p.Pace(), 0.01)
 	p.Slow()
 	assert.False(t, p.Rising())
-	assert.InDelta(t, 10, p.Pace(), 1e-9)
+	assert.InDelta(t, 9.7, p.Pace(), 1e-9)
 
 	p.fast = 20 // what was proved is not ended by that
 	p.Hasten()
@@ -296,6 +332,20 @@ func TestRoomSpeedsThePaceUp(t *testing.T) {
 	var off Pacer
 	off.Hasten()
 	assert.Zero(t, off.Pace())
+}
+
+// Each window of a second begins with room: the slow growth goes on from one to the next.
+func TestRoomDoesNotBeginTheSlowGrowthAnew(t *testing.T) {
+	p := expectTen()
+	now := 0.0
+	for range 95 {
+		p.Hasten()
+		p.Tick(now+0.2, true, true, false, 1)
+		p.Slow()
+		p.Tick(now+1.2, true, true, false, 1)
+		now += 1.2
+	}
+	assert.InDelta(t, 12.4, p.Pace(), 1e-9, "as after 95 seconds without room")
 }
 
 // A cut ends what room in the headers began: what is proved after it goes on.
