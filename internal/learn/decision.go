@@ -54,6 +54,7 @@ const (
 	WhyUntrue
 	WhyDraft
 	WhyLow
+	WhyFined
 )
 
 var reasons = [...]string{ //nolint:gochecknoglobals // a table
@@ -73,6 +74,7 @@ var reasons = [...]string{ //nolint:gochecknoglobals // a table
 	WhyNotYet:    "calls at the earlier limit are still rejected",
 	WhyUntrue:    "calls are rejected although the headers show quota left: ignores the headers",
 	WhyDraft:     "tries whether more is taken than the headers show to be left",
+	WhyFined:     "rejected calls delay the next admission: waits for that, too",
 	WhyLow:       "more is taken than the headers show to be left: ignores the headers",
 }
 
