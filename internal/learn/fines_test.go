@@ -101,3 +101,23 @@ func TestRejectionsThatCountMeasureTheFirstRate(t *testing.T) {
 		assert.InEpsilon(t, want, r.Calls.Rate, 1e-9)
 	}
 }
+
+func TestRejectionsThatCountArePartOfAMeasurement(t *testing.T) {
+	for fined, want := range map[bool]float64{false: (2 + 1) / 12., true: (2 + 3 + 1) / 12.} {
+		var s Tally
+		for i := range 7 {
+			s.Sent(Call{Seq: int64(i + 1), At: 2 * float64(i), Tokens: 1, Total: float64(i + 1)})
+			switch i {
+			case 0:
+				s.Refused(s.last)
+				s.Mark(s.last)
+			case 1, 2, 3:
+				s.Refused(s.last)
+			}
+		}
+		c := s.last
+		s.Refused(c)
+		r := s.Measure(c, Doubt{Fined: fined}, 0)
+		assert.InEpsilon(t, want, r.Calls, 1e-9)
+	}
+}
