@@ -118,9 +118,12 @@ func (m *Machine) reconsider(c Call) {
 	m.first = false
 	got, span := m.tally.calls-float64(c.Seq-1-m.cutBy), max(shortest, m.cut-m.tally.start)
 	rate, burst := got/span, m.tally.mark.At-m.tally.start < shortest
-	switch {
+	fines := &m.Door.fines
+	switch each := fines.Each(); {
 	case m.off.Has(GrowthRule):
 		return
+	case each > 0 && fines.calls >= enough:
+		rate = min(m.Calls.Rate, 1/each)
 	case got >= handful && burst:
 	case got >= 1 && got < handful && m.Door.Until-m.cut > 1+askedJitter: // a second may be any fraction, rounded up
 		got += min(got, float64(m.hits)-1) // refusals may have cost quota, too

@@ -63,6 +63,7 @@ const (
 	WhyNoSpan
 	WhyTrue
 	WhyFactor
+	WhyFined
 )
 
 var reasons = [...]string{ //nolint:gochecknoglobals // a table
@@ -82,6 +83,7 @@ var reasons = [...]string{ //nolint:gochecknoglobals // a table
 	WhyNotYet:    "calls at the earlier limit are still rejected",
 	WhyUntrue:    "calls are rejected although the headers show quota left: ignores the headers",
 	WhyDraft:     "tries whether more is taken than the headers show to be left",
+	WhyFined:     "rejected calls delay the next admission: waits for that, too",
 	WhyLow:       "more is taken than the headers show to be left: ignores the headers",
 	WhyStale:     "no response has said for a quarter of an hour how much quota is left: forgets the headers",
 	WhyNoNoise:   "there have been no refusals for long, or too many, for noise: the next one counts",

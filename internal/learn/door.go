@@ -18,6 +18,7 @@ type Door struct {
 	whole   float64 // when the wait is over if no earlier opening is found
 	truths  [waits]Truth
 	truth   int // which of them judged the last Retry-After
+	fines   Fines
 	off     Rules
 }
 

@@ -81,6 +81,7 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 		if r.hinted() && !m.off.Has(GateRule) && m.Door.Echo(now, r.Asked) {
 			m.Door.Obey(now, r.Asked, m.speed(), m.luck.Float64())
 		}
+		m.fined(now, c, &r)
 		return
 	}
 	m.Door.Refused(c.At)
@@ -108,6 +109,8 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 	m.Door.Settled()
 	if r.hinted() && verdict != isChance && !m.off.Has(GateRule) {
 		m.Door.Obey(now, r.Asked, m.speed(), m.luck.Float64())
+		m.Door.fines.Begin()
+		m.fined(now, c, &r)
 	}
 	switch verdict {
 	case isCap:
@@ -223,12 +226,26 @@ func (m *Machine) still(now float64, c Call, r *Refusal, rate float64) {
 	if !m.off.Has(GateRule) {
 		m.Door.Still(now, r.Asked, r.hinted(), r.reset(c.Tokens), rate, m.luck.Float64())
 	}
+	m.fined(now, c, r)
 	if m.noCap(c) {
 		m.Flight.Claimed = false
 		m.claim.Forget()
 	}
 	m.cut, m.cutBy, m.resumed, m.reopens = now, m.tally.last.Seq, Point{}, true
 	m.note(Decision{At: now, Kind: Gate, Wait: m.Door.Until - now, Why: WhyStillShut})
+}
+
+// fined waits for what the rejection of c costs, if rejections count.
+func (m *Machine) fined(now float64, c Call, r *Refusal) {
+	if !r.hinted() || r.Names == FlightLimit || m.off.Has(GateRule) || m.off.Has(TruthRule) {
+		return
+	}
+	f := &m.Door.fines
+	proof := f.Refused(now, c, r.Asked)
+	m.Door.wait(f.Until())
+	if proof {
+		m.note(Decision{At: now, Kind: Verdict, Wait: f.Each(), Why: WhyFined})
+	}
 }
 
 const noneTaken = handful // calls that were refused while none was taken: it is no cap that refuses

@@ -136,6 +136,7 @@ func (t *Tally) Until(at float64) float64 {
 type Doubt struct {
 	First bool // there was no mark before: the bucket may have been full
 	Grown bool // the pace was far from the rate that was known: the bucket may have run over
+	Fined bool // rejections have cost quota, too
 	Early bool // there were few marks before: the bucket is likely to have run over
 }
 
@@ -150,6 +151,9 @@ func (t *Tally) Measure(c Call, doubt Doubt, window float64) Rate {
 	calls := max(1, float64(c.Seq-t.mark.Seq-1)-(t.refused-1))
 	gross := c.Total - c.Tokens - t.mark.Total
 	tokens := max(0, gross-(t.lost-c.Tokens)-(t.given-t.givenBy))
+	if doubt.Fined {
+		calls, tokens = calls+t.refused-1, tokens*(1+(t.refused-1)/calls)
+	}
 	r := Rate{Calls: calls / span, Tokens: tokens / span, Span: span, Few: calls < handful}
 	t.next = stretch{}
 	if r.Few {
@@ -159,7 +163,7 @@ func (t *Tally) Measure(c Call, doubt Doubt, window float64) Rate {
 			r.Calls = min(r.Calls, (t.next.calls+1)/t.next.span)
 			r.Tokens = min(r.Tokens, (t.next.tokens+c.Tokens)/t.next.span)
 		}
-	} else { // refusals may have cost quota, too; too high corrects itself at the next mark, too low does not
+	} else if !doubt.Fined { // refusals may have cost quota, too; too high corrects itself at the next mark, too low does not
 		more := 1 + min(1, (t.refused-1)/calls)
 		r.Calls, r.Tokens = r.Calls*more, r.Tokens*more
 	}

@@ -226,3 +226,10 @@ func TestATinyRetryAfterTeachesNoFactor(t *testing.T) {
 	}
 	assert.InDelta(t, 1, tr.mul(), 1e-9)
 }
+
+// At this rate, no wait is long enough for a test that it is too long.
+func TestThatAWaitIsTooShortExpiresAtAnyRate(t *testing.T) {
+	tr := Truth{factor: longestLie}
+	truthTests(&tr, 4*rarestTest, 0.01, 0.1, true)
+	assert.InDelta(t, 1, tr.mul(), 1e-9)
+}

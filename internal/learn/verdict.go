@@ -69,6 +69,7 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 	m.rate = m.tally.Measure(c, Doubt{
 		First: first,
 		Grown: m.Calls.Grown() || m.ofTokens(r) && m.Tokens.Grown(),
+		Fined: m.Door.fines.Each() > 0,
 		Early: m.Calls.On && m.Calls.Early(),
 	}, m.spans.Window)
 	m.rate = m.lit(m.rate)
