@@ -231,5 +231,5 @@ func TestATinyRetryAfterTeachesNoFactor(t *testing.T) {
 func TestThatAWaitIsTooShortExpiresAtAnyRate(t *testing.T) {
 	tr := Truth{factor: longestLie}
 	truthTests(&tr, 4*rarestTest, 0.01, 0.1, true)
-	assert.InDelta(t, 1, tr.mul(), 1e-9)
+	assert.LessOrEqual(t, tr.mul(), 1.0)
 }
