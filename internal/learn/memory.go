@@ -34,9 +34,7 @@ func (m *Memory) Marked(now, value float64, agreed bool) {
 		m.high, m.next, m.pause = value, 0, 0
 	case value >= stillHolds*m.high:
 		m.next = 0
-	case m.next > 0 && now >= m.until: // no trial has succeeded
-		m.high, m.next, m.pause = value, 0, 0
-	case m.next == 0 && value < memoryFell*m.high:
+	case (m.next == 0 || now >= m.until) && value < memoryFell*m.high:
 		m.fell(now, m.soon(now, value))
 	}
 }

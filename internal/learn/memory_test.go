@@ -117,18 +117,6 @@ func TestWhatMarksAgreeAboutHoldsAfterTheLastTrial(t *testing.T) {
 	assert.InDelta(t, 5, m.Begin(1, 3), 0)
 }
 
-// Marks that vary never agree.
-func TestALimitThatFellIsTriedForAQuarterOfAnHour(t *testing.T) {
-	m := Memory{first: 2}
-	m.Marked(0, 10, true)
-	m.Marked(10, 5, false)
-	m.Marked(10+remembered, 4, false)
-	assert.Empty(t, trials(&m, 10+remembered, 4000))
-	m.Marked(4000, 2, false)
-	assert.True(t, m.Due(4002), "the next fall")
-	assert.InDelta(t, 4, m.Begin(1, 2), 0)
-}
-
 // What was tried long ago is not what a refusal is about.
 func TestATrialWithoutCallsEnds(t *testing.T) {
 	m := Memory{first: 2}
