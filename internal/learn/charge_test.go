@@ -7,21 +7,24 @@ import (
 )
 
 func TestChargeIsWhatIsGone(t *testing.T) {
-	for name, c := range map[string]struct{ times, want float64 }{
-		"as much":             {1, 100},
-		"a third":             {1. / 3, 33},
-		"three times as much": {3, 300},
-		"at least a quarter":  {0, 25},
-		"at most four times":  {1000, 400},
+	for name, c := range map[string]struct{ each, times, want float64 }{
+		"as much":              {0, 1, 100},
+		"a third":              {0, 1. / 3, 33},
+		"three times as much":  {0, 3, 300},
+		"the same for a call":  {200, 0, 200},
+		"and some for a token": {200, 0.5, 250},
+		"at least a quarter":   {0, 0, 25},
+		"at most four times":   {0, 1000, 400},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var charge Charge
-			assert.InDelta(t, 100, charge.Of(100), 0, "nothing is known yet")
+			assert.InDelta(t, 100, charge.Of(amount{1, 100}), 0, "nothing is known yet")
 			for i := range memory {
-				reserved := 1000 * float64(1-2*(i%2)) // calls leave, or end
-				charge.Observe(reserved, c.times*reserved, 100)
+				calls := 10 * float64(1-2*(i%2)) // leave, or end
+				tokens := calls * (70 + 60*float64(i/2%2))
+				charge.Observe(amount{calls, tokens}, c.each*calls+c.times*tokens, 100)
 			}
-			assert.InDelta(t, c.want, charge.Of(100), 2)
+			assert.InDelta(t, c.want, charge.Of(amount{1, 100}), 2)
 		})
 	}
 }
@@ -60,7 +63,7 @@ func TestHeadersShowWhatTheProviderReserves(t *testing.T) {
 				}
 				level = min(full, level+refill+float64(n)*(reserved-c.used))
 			}
-			assert.InDelta(t, c.charged, q.charge.Of(3*reserved), 0.2*reserved)
+			assert.InDelta(t, c.charged, q.charge.Of(amount{1, 3 * reserved}), 0.2*reserved)
 		})
 	}
 }
@@ -70,7 +73,7 @@ func TestCallsWaitForWhatTheProviderReserves(t *testing.T) {
 		q := &quotaRun{}
 		q.told(q.send(1), Told{}, fiveTokens)
 		q.send(3)
-		q.charge = Charge{call: 1, square: 1e9, product: 1e9 * charged / 100}
+		q.charge = Charge{call: 1, square: 1e9, product: 1e9 * (charged/100 - 1)}
 		assert.InDelta(t, want, q.wait(1, 100, &q.t).wait, 0.01, "%v", charged)
 	}
 }
@@ -78,9 +81,9 @@ func TestCallsWaitForWhatTheProviderReserves(t *testing.T) {
 func TestALimitThatChangesIsNoCharge(t *testing.T) {
 	var c Charge
 	for range 20 {
-		c.Observe(100, 100, 100)
+		c.Observe(amount{1, 100}, 100, 100)
 	}
-	before := c.Of(1)
-	c.Observe(100, -1e6, 100)
-	assert.InDelta(t, before, c.Of(1), 0.3)
+	before := c.Of(amount{1, 100})
+	c.Observe(amount{1, 100}, -1e6, 100)
+	assert.InDelta(t, before, c.Of(amount{1, 100}), 30)
 }

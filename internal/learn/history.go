@@ -23,7 +23,8 @@ type Point struct {
 	At     float64
 	Calls  float64
 	Tokens float64
-	Ended  float64 // tokens reserved for calls that have ended
+	Ends   float64 // calls that have ended
+	Ended  float64 // tokens reserved for them
 	Used   float64 // and used by them
 }
 
@@ -64,6 +65,7 @@ func (h *History) Since(from float64, last Point) Point {
 				return Point{
 					Calls:  last.Calls - p.Calls - share*(after.Calls-p.Calls),
 					Tokens: last.Tokens - p.Tokens - share*(after.Tokens-p.Tokens),
+					Ends:   last.Ends - p.Ends - share*(after.Ends-p.Ends),
 					Ended:  last.Ended - p.Ended - share*(after.Ended-p.Ended),
 					Used:   last.Used - p.Used - share*(after.Used-p.Used),
 				}

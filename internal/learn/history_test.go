@@ -10,7 +10,7 @@ import (
 // historyOf is a call of ten tokens, eight of which are used, each step seconds.
 func historyOf(calls int, step float64) (h History, last Point) {
 	for i := 1; i <= calls; i++ {
-		last = Point{At: float64(i) * step, Calls: float64(i), Tokens: 10 * float64(i), Ended: 10 * float64(i), Used: 8 * float64(i)}
+		last = Point{At: float64(i) * step, Calls: float64(i), Tokens: 10 * float64(i), Ends: float64(i), Ended: 10 * float64(i), Used: 8 * float64(i)}
 		h.Add(last)
 	}
 	return h, last
@@ -37,6 +37,7 @@ func TestHistoryOfEvenSendsIsExactAtAnyAge(t *testing.T) {
 			got := h.Since(c.from, last)
 			assert.InDelta(t, c.want, got.Calls, 1e-6)
 			assert.InDelta(t, 10*c.want, got.Tokens, 1e-6)
+			assert.InDelta(t, c.want, got.Ends, 1e-6)
 			assert.InDelta(t, 10*c.want, got.Ended, 1e-6)
 			assert.InDelta(t, 8*c.want, got.Used, 1e-6)
 		})

@@ -135,7 +135,7 @@ func (m *Mirror) before(at float64) (left, full float64) {
 }
 
 // net is what comes in for us.
-func (m *Mirror) net() float64 { return max(oursLeast*m.refill, m.refill-m.others.Rate) }
+func (m *Mirror) net() float64 { return max(oursLeast*m.refill, m.refill-max(0, m.others.Rate)) }
 
 // Wait is how long until n may go, and whether there is plenty left: most of what a bucket
 // holds, or late in a window as much of it as of its time, if that holds enough to mean something. own is what
@@ -197,7 +197,7 @@ const (
 
 // Others estimates what others take from the same bucket.
 type Others struct {
-	Rate float64 // units per second
+	Rate float64 // units per second; below 0 they take none
 
 	at, left, own float64 // of the span that is measured
 	unit          float64 // of its largest call; 1 where calls are counted
@@ -218,7 +218,10 @@ func (o *Others) Observe(at, left, own, refill, unit float64, spilt bool) {
 	if span < othersOver || span*refill < othersUnits*(o.unit-1) {
 		return
 	}
-	rate := max(0, o.left+refill*span-left-o.own-o.unit) / span
+	rate := (o.left + refill*span - left - o.own - o.unit) / span
+	if o.unit == 1 { // calls are counted exactly, while errors of what they reserve even out
+		rate = max(0, rate)
+	}
 	if o.spilt {
 		rate = min(rate, o.Rate, max(0, refill-o.own/span))
 	}

@@ -353,9 +353,24 @@ func TestOthersTakeFromTheSameBucket(t *testing.T) {
 	m.others.Rate = 1
 	wait, _ := m.Wait(1, 1, 0, 2)
 	assert.InDelta(t, 2, wait, 0.01, "half of the refill is ours")
+	m.others.Rate = -1
+	wait, _ = m.Wait(1, 1, 0, 2)
+	assert.InDelta(t, 1, wait, 0.01, "and no more than all of it")
 	m.others.Rate = 5
 	wait, _ = m.Wait(1, 1, 0, 2)
 	assert.InDelta(t, 1/oursLeast, wait, 0.01, "and a twentieth at least")
+}
+
+// What a provider reserves for calls is more than expected, and as much less, in turn.
+func TestErrorsOfWhatCallsReserveEvenOut(t *testing.T) {
+	for unit, want := range map[float64]float64{1: 2. / 3, 10: -2. / 3} {
+		var o Others
+		for i := range 101 {
+			o.Begin(0, 1000)
+			o.Observe(100, 1100-unit+200*float64(1-2*(i%2)), 0, 1, unit, false)
+		}
+		assert.InDelta(t, want, o.Rate, 1e-9, "%v", unit)
+	}
 }
 
 func TestWhatAFullBucketLosesCountsUntilItIsTold(t *testing.T) {

@@ -12,7 +12,8 @@ type Tally struct {
 	refused float64 // since the mark, the one that is measured included
 	lost    float64 // their tokens
 	given   float64 // tokens reserved and not used, ever, less those used and not reserved
-	ended   float64 // tokens reserved for calls that have ended
+	ends    float64 // calls that have ended
+	ended   float64 // tokens reserved for them
 	used    float64 // and used by them
 	givenBy float64 // by the mark
 	history History
@@ -78,7 +79,7 @@ func (t *Tally) Sent(c Call) {
 	t.tokens += c.Total - t.last.Total
 	t.last = c
 	t.fates.Sent(c)
-	t.history.Add(Point{At: c.At, Calls: t.calls, Tokens: t.tokens, Ended: t.ended, Used: t.used})
+	t.history.Add(Point{At: c.At, Calls: t.calls, Tokens: t.tokens, Ends: t.ends, Ended: t.ended, Used: t.used})
 }
 
 // Counts reports whether the call was sent since the tally began, which is not
@@ -93,6 +94,7 @@ func (t *Tally) Answered(c Call, used float64) {
 	}
 	t.perCall += callWeight * (usual - t.perCall)
 	t.given += c.Tokens - used
+	t.ends++
 	t.ended += c.Tokens
 	t.used += used
 }
@@ -213,7 +215,7 @@ func (t *Tally) since(c Call, seconds float64) Point {
 }
 
 // Ended is what was reserved for calls that have ended since the moment from, and what they used.
-func (t *Tally) Ended(from, now float64) (reserved, used float64) {
-	p := t.history.Since(from, Point{At: now, Ended: t.ended, Used: t.used})
-	return p.Ended, p.Used
+func (t *Tally) Ended(from, now float64) (reserved amount, used float64) {
+	p := t.history.Since(from, Point{At: now, Ends: t.ends, Ended: t.ended, Used: t.used})
+	return amount{p.Ends, p.Ended}, p.Used
 }

@@ -280,10 +280,11 @@ func TestTallyKnowsWhatEndedCallsUsed(t *testing.T) {
 	s.Answered(s.sent[0], 30)
 	s.send(10, 1)
 	s.Answered(s.sent[1], 160) // more than was reserved
-	for from, want := range map[float64][2]float64{0: {200, 190}, 10: {200, 190}, 15: {100, 160}} {
+	for from, want := range map[float64][3]float64{0: {2, 200, 190}, 10: {2, 200, 190}, 15: {1, 100, 160}} {
 		reserved, used := s.Ended(from, 20)
-		assert.InDelta(t, want[0], reserved, 1e-9, "%v", from)
-		assert.InDelta(t, want[1], used, 1e-9, "%v", from)
+		assert.InDelta(t, want[0], reserved.calls, 1e-9, "%v", from)
+		assert.InDelta(t, want[1], reserved.tokens, 1e-9, "%v", from)
+		assert.InDelta(t, want[2], used, 1e-9, "%v", from)
 	}
 }
 
