@@ -51,10 +51,13 @@ func (m *Memory) soon(now, value float64) float64 {
 	return min(m.first, max(interruption, 1/(probeShare*value)))
 }
 
-// Held records what was admitted for some time although it was not measured.
-func (m *Memory) Held(value float64) {
-	if m.next == 0 {
+// Held records what was admitted for some time, although marks did not agree about it. It replaces what has been tried for long enough.
+func (m *Memory) Held(now, value float64) {
+	switch {
+	case m.next == 0:
 		m.high = max(m.high, value)
+	case now >= m.until:
+		m.high, m.next, m.pause = value, 0, 0
 	}
 }
 
