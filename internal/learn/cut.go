@@ -73,6 +73,7 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	}
 	m.Calls.Cut(measured.Calls, Cycle(measured.Calls), measured.Few)
 	m.Calls.SetCycle(m.cycle())
+	m.holds(now, c, measured.Span)
 	m.rates.Marked(now, m.Calls.Rate, m.calm.Agreed())
 	m.replacesCap(now)
 	if m.Tokens.On && !lacked && m.tally.fates.WasSpaced(c.Seq) { // the pace of tokens had room: it is no sign that they ran out
@@ -109,6 +110,17 @@ func (m *Machine) lacksTokens(c Call) bool {
 		m.large = max(0, m.large-1)
 	}
 	return m.large >= enough && m.Tokens.On && m.Tokens.model >= c.Tokens
+}
+
+// holds notes what was admitted in the span before the refused call c, if it was so much for so long that this is the rate, whether or
+// not marks agree: they hardly ever do where errors come and go. At the first marks, a full bucket may have helped.
+func (m *Machine) holds(now float64, c Call, span float64) {
+	if m.Calls.Early() || m.spans.Window > 0 || span < underHeld {
+		return
+	}
+	if got := m.tally.since(c, span).Calls; got >= memory {
+		m.rates.Held(now, got/span)
+	}
 }
 
 // reconsider corrects the first mark before the call c leaves. Calls that left together arrive in any order: the first refusal

@@ -31,25 +31,38 @@ func TestWhatHeldIsTriedAgain(t *testing.T) {
 	assert.Equal(t, []float64{2, 6, 14, 30, 62, 126, 254, 510}, trials(&m, 200, 4000), "until 15 minutes are over")
 }
 
-// The trial of a rate costs about one call: after fifty at the rate that is left.
-func TestTheLessIsLostTheSoonerARateIsTriedAgain(t *testing.T) {
+// The trial of a rate costs about one call: it waits until the earlier rate would have admitted fifty.
+func TestTheFasterARateWasTheSoonerItIsTriedAgain(t *testing.T) {
 	for name, c := range map[string]struct {
-		value, held float64
-		want        []float64
+		high, held float64
+		want       []float64
 	}{
-		"five a second":         {5, 0, []float64{10, 40}},
+		"ten a second":          {10, 0, []float64{5, 15, 35, 75}},
 		"one a second":          {1, 0, []float64{30, 90}},
-		"a hundred":             {100, 0, []float64{2, 32}},
-		"it held for too short": {5, 980, []float64{30, 90}},
-		"it held for long":      {5, 970, []float64{10, 40}},
+		"a hundred":             {100, 0, []float64{2, 6, 14, 30, 62}},
+		"it held for too short": {10, 980, []float64{30, 90}},
+		"it held for long":      {10, 970, []float64{5, 15, 35, 75}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := Memory{first: 30, rate: true, held: c.held}
-			m.Marked(0, 1000, true)
-			m.Marked(1000, c.value, false)
+			m.Marked(0, c.high, true)
+			m.Marked(1000, c.high/10, false)
 			assert.Equal(t, c.want, trials(&m, 1000, 1091))
 		})
 	}
+}
+
+// What is held for long replaces what was tried for long enough.
+func TestWhatIsHeldReplacesWhatIsTriedNoMore(t *testing.T) {
+	m := Memory{first: 2}
+	m.Held(0, 10)
+	m.Held(1, 8)
+	m.Marked(10, 5, false)
+	m.Held(9+remembered, 5)
+	assert.InDelta(t, 10, m.high, 0)
+	m.Held(10+remembered, 5)
+	assert.InDelta(t, 5, m.high, 0)
+	assert.Empty(t, trials(&m, 10+remembered, 2000))
 }
 
 func TestASmallFallAfterAnotherIsOneFall(t *testing.T) {
@@ -167,4 +180,33 @@ func TestWhatHeadersLetThroughHasHeld(t *testing.T) {
 	assert.InDelta(t, 10, r.rates.high, 1)
 	r.rates.Marked(70, 5, false)
 	assert.True(t, r.rates.Due(80))
+}
+
+// Episodes of errors keep measurements from agreeing.
+func TestARateThatWasAdmittedForLongHasHeld(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		rate, span float64
+		marks      int
+		window     float64
+		want       float64
+	}{
+		{"long enough", 10, 31, 3, 0, 10},
+		{"for a short time", 20, underHeld - 1, 3, 0, 0},
+		{"few calls", 10, 29, 3, 0, 0},
+		{"the first rates, after a full bucket", 10, 31, 2, 0, 0},
+		{"in a part of a window", 10, 31, 3, 60, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := runMachine(Config{Initial: 10, Max: 100})
+			for i := range int(c.rate * c.span) {
+				r.send(float64(i+1) / c.rate)
+			}
+			r.Calls = Pacer{On: true, Rate: c.rate, cycle: cycleShortest, marks: c.marks}
+			r.spans.Window = c.window
+			r.rate = Rate{Calls: c.rate, Span: c.span}
+			r.cutPace(c.span, r.last, &Refusal{})
+			assert.InDelta(t, c.want, r.rates.high, 0.1)
+		})
+	}
 }

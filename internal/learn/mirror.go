@@ -225,7 +225,7 @@ func (o *Others) Observe(at, left, own, refill, unit float64, spilt bool) {
 	if o.spilt {
 		rate = min(rate, o.Rate, max(0, refill-o.own/span))
 	}
-	o.Rate = min(refill, o.Rate+0.5*(rate-o.Rate))
+	o.Rate = max(-refill, min(refill, o.Rate+0.5*(rate-o.Rate)))
 	o.Begin(at, left)
 }
 

@@ -340,6 +340,7 @@ func TestOthersTakeFromTheSameBucket(t *testing.T) {
 		{"too few tokens to tell", 5, 90, 5, 2, 3, 0, false},
 		{"nor is a call of doubt theirs", 10, 90, 5, 2, 2, 1.15, false},
 		{"no more than comes in", 5, 50, 5, 2, 1, 2, false},
+		{"nor do errors add more", 10, 500, 5, 2, 2, -2, false},
 		{"a full bucket spills", 5, 90, 5, 2, 1, 0, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -363,11 +364,11 @@ func TestOthersTakeFromTheSameBucket(t *testing.T) {
 
 // What a provider reserves for calls is more than expected, and as much less, in turn.
 func TestErrorsOfWhatCallsReserveEvenOut(t *testing.T) {
-	for unit, want := range map[float64]float64{1: 2. / 3, 10: -2. / 3} {
+	for unit, want := range map[float64]float64{1: 1. / 3, 10: -1. / 3} {
 		var o Others
 		for i := range 101 {
 			o.Begin(0, 1000)
-			o.Observe(100, 1100-unit+200*float64(1-2*(i%2)), 0, 1, unit, false)
+			o.Observe(100, 1100-unit+100*float64(1-2*(i%2)), 0, 1, unit, false)
 		}
 		assert.InDelta(t, want, o.Rate, 1e-9, "%v", unit)
 	}

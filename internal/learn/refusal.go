@@ -66,7 +66,7 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 	m.quota.Observe(now, c, 0, r.Calls, r.Tokens, &m.tally)
 	if !r.Mild && r.Names != FlightLimit && r.left(c.Tokens) && !m.off.Has(TrustRule) {
 		if m.trust.Broken(now) {
-			m.rates.Held(m.tally.since(c, unmeasured).Calls / unmeasured)
+			m.rates.Held(now, m.tally.since(c, unmeasured).Calls/unmeasured)
 			m.note(Decision{At: now, Kind: Verdict, Wait: m.trust.pause, Why: WhyUntrue})
 		}
 	}
