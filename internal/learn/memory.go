@@ -35,18 +35,17 @@ func (m *Memory) Marked(now, value float64, agreed bool) {
 	case value >= stillHolds*m.high:
 		m.next = 0
 	case (m.next == 0 || now >= m.until) && value < memoryFell*m.high:
-		m.fell(now, m.soon(now))
+		m.fell(now, m.soon(now, value))
 	}
 }
 
-// soon is how long after a fall or a rejected trial what held is tried, at least. The trial of a rate costs about one call, which may be
-// probeShare of what the rate would have admitted by then. But after a trial that has just succeeded without holding, room for a few
-// calls proves nothing.
-func (m *Memory) soon(now float64) float64 {
+// soon is how long after a fall to a value what held is first tried. The trial of a rate costs about one call, which may be
+// probeShare of what is sent until then. But after a trial that has just succeeded without holding, room for a few calls proves nothing.
+func (m *Memory) soon(now, value float64) float64 {
 	if !m.rate || now-m.held < m.first {
 		return m.first
 	}
-	return min(m.first, max(interruption, 1/(probeShare*m.high)))
+	return min(m.first, max(interruption, 1/(probeShare*value)))
 }
 
 // Held records what was admitted for some time, although marks did not agree about it. It replaces what has been tried for long enough.
@@ -136,6 +135,6 @@ func (m *Memory) Stop(now float64) {
 // returns the value from which it began.
 func (m *Memory) Refused(now float64) (low float64) {
 	m.trying = false
-	m.postpone(now, m.soon(now))
+	m.postpone(now, m.first)
 	return m.low
 }

@@ -31,22 +31,22 @@ func TestWhatHeldIsTriedAgain(t *testing.T) {
 	assert.Equal(t, []float64{2, 6, 14, 30, 62, 126, 254, 510}, trials(&m, 200, 4000), "until 15 minutes are over")
 }
 
-// The trial of a rate costs about one call: it waits until the earlier rate would have admitted fifty.
-func TestTheFasterARateWasTheSoonerItIsTriedAgain(t *testing.T) {
+// The trial of a rate costs about one call: after fifty at the rate that is left.
+func TestTheLessIsLostTheSoonerARateIsTriedAgain(t *testing.T) {
 	for name, c := range map[string]struct {
-		high, held float64
-		want       []float64
+		value, held float64
+		want        []float64
 	}{
-		"ten a second":          {10, 0, []float64{5, 15, 35, 75}},
+		"five a second":         {5, 0, []float64{10, 40}},
 		"one a second":          {1, 0, []float64{30, 90}},
-		"a hundred":             {100, 0, []float64{2, 6, 14, 30, 62}},
-		"it held for too short": {10, 980, []float64{30, 90}},
-		"it held for long":      {10, 970, []float64{5, 15, 35, 75}},
+		"a hundred":             {100, 0, []float64{2, 32}},
+		"it held for too short": {5, 980, []float64{30, 90}},
+		"it held for long":      {5, 970, []float64{10, 40}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := Memory{first: 30, rate: true, held: c.held}
-			m.Marked(0, c.high, true)
-			m.Marked(1000, c.high/10, false)
+			m.Marked(0, 1000, true)
+			m.Marked(1000, c.value, false)
 			assert.Equal(t, c.want, trials(&m, 1000, 1091))
 		})
 	}
