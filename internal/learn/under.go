@@ -16,14 +16,10 @@ type paces struct{ calls, tokens float64 } // per second
 
 const underHeld = cycleShortest // seconds without a refusal in which a cap has held
 
-// holds reports whether the span is so long, or had so many calls, that what bounded them has held. Episodes of errors that come
-// every minute leave less than underHeld between two refusals.
-func (r Rate) holds() bool { return r.Span >= underHeld || r.Span*r.Calls >= memory }
-
 // Held notes that at a moment a cap has rejected a call at a level, and the rate since the mark.
 // If that is much less than before, what held before is kept for as long as it is tried again.
 func (u *Under) Held(now, level float64, r Rate) {
-	if !r.holds() {
+	if r.Span < underHeld {
 		u.fell = false
 		return
 	}
@@ -40,7 +36,7 @@ func (u *Under) Held(now, level float64, r Rate) {
 // which is forgotten if it holds instead, or when the cap has been tried for long enough.
 func (m *Machine) replacesCap(now float64) {
 	switch u := &m.under; {
-	case m.rate.holds() && m.Calls.Rate >= stillHolds*u.rate:
+	case m.rate.Span >= underHeld && m.Calls.Rate >= stillHolds*u.rate:
 		*u = Under{}
 	case m.Calls.Rate >= memoryFell*u.rate:
 	case u.until == 0:

@@ -83,8 +83,7 @@ func TestWhatHeldUnderACap(t *testing.T) {
 		rate Rate
 		want Under
 	}{
-		{"not for long", 0, Rate{Calls: 15, Span: underHeld - 1}, Under{level: 20, rate: 20}},
-		{"for as many calls as a rare event takes", 0, Rate{Calls: 16, Span: underHeld - 1}, Under{level: 7, rate: 16}},
+		{"not for long", 0, Rate{Calls: 30, Span: underHeld - 1}, Under{level: 20, rate: 20}},
 		{"more", 0, long(30), Under{level: 7, rate: 30}},
 		{"a little less", 0, long(15), Under{level: 7, rate: 15}},
 		{"much less", 100, long(10), Under{level: 20, rate: 20, fell: true, until: 100 + remembered}},
