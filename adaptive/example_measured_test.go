@@ -38,5 +38,5 @@ func ExampleMeasured_decisions() {
 		}
 		return nil
 	})
-	// Output: requests per second: what got through between two refusals is the rate
+	// Output: requests per second: measured between two refusals
 }

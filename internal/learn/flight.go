@@ -192,11 +192,11 @@ func (f *Flight) hold(n float64) {
 	}
 }
 
-// Signal reduces the bound to a share of its value, because of a signal that is not a measurement. It grows back within a
-// cycle.
-func (f *Flight) Signal(share, now float64) {
-	f.hold(now)
-	f.bound = max(1, share*now)
+// Signal reduces the bound to a share of n calls in flight, because of a signal that is not a measurement. It grows back within
+// a cycle.
+func (f *Flight) Signal(share, n float64) {
+	f.hold(n)
+	f.bound = max(1, share*n)
 }
 
 // Agreed reports whether the levels refused of late are the same.

@@ -38,7 +38,7 @@ type Machine struct {
 	dark      float64        // seconds since the mark during which no call was admitted
 	at        float64        // the last tick
 	due       float64        // the next one, of a process that does not sleep
-	knows     bool           // a refusal has marked the provider's bucket as empty
+	knows     bool           // a refusal, of this run or an earlier one, has marked the provider's bucket as empty
 	first     bool           // the first mark has just been made
 	trip      float64        // smoothed time of a call that was taken, seconds
 	unit      float64        // tokens of the call that was asked about last
@@ -127,7 +127,7 @@ const (
 	ByHeaders
 )
 
-// needed is how many calls in flight the pace takes, by Little's law, and as many again.
+// needed is twice as many calls in flight as the pace takes by Little's law, and two more.
 func (m *Machine) needed() float64 {
 	if !m.Calls.On || m.off.Has(FollowRule) {
 		return 0

@@ -2,7 +2,7 @@ package learn
 
 // Refusal is what a refusal said.
 type Refusal struct {
-	Asked  float64 // Retry-After in seconds, if Hinted
+	Asked  float64 // Retry-After in seconds; 0: none
 	Names  Limit   // the limit that it names
 	Mild   bool    // the service as a whole is full
 	Slow   bool    // calls have become more too fast

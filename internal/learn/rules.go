@@ -10,15 +10,15 @@ type Rules uint32
 const (
 	EpochRule    Rules = 1 << iota // one decision for all calls that were out together
 	GateRule                       // a refusal holds every caller back
-	TruthRule                      // a Retry-After is corrected by what was true before
+	TruthRule                      // a Retry-After is corrected by how true earlier ones were
 	MeasureRule                    // the rate is measured; without it: halved
 	GrowthRule                     // cycles that get longer, and exponential growth after a proof
 	FollowRule                     // the bound in flight follows the pace
 	WindowRule                     // from one opening of a window to the next
 	CapRule                        // a refusal without a reason is a cap on trial
-	HoverRule                      // a cap that others share is hovered at
+	HoverRule                      // the bound in flight hovers below a cap that others share
 	StrayRule                      // refusals that no pace prevents, or that are not ours
-	MirrorRule                     // headers pace
+	MirrorRule                     // headers hold calls back
 	TrustRule                      // headers are tested, and ignored if they are untrue
 	MemoryRule                     // what held before a fall is tried again
 	OverloadRule                   // an overload that is no exception bounds the calls in flight
