@@ -9,7 +9,7 @@ type Memory struct {
 	high  float64 // what held
 	until float64 // trials end
 	next  float64 // when the next one is; 0: nothing has fallen
-	pause float64 // seconds before it, twice as long each time
+	pause float64 // seconds before it, twice as long each time, also from one fall to the next
 	held  float64 // when a trial succeeded last
 
 	trying bool    // a trial runs
@@ -19,6 +19,8 @@ type Memory struct {
 }
 
 const memoryFell = 0.7 // of what held: below it, a rate or a level has fallen; the families of providers
+
+const rarestTrial = 0.5 * remembered // seconds from one trial to the next, at most: what fell may come back
 
 const (
 	trialTaken = 2 * handful  // calls of a trial that are taken, twice what a bucket may have held: what held before holds again
@@ -75,7 +77,7 @@ func (m *Memory) Explores(now, high float64) {
 }
 
 func (m *Memory) fell(now, first float64) {
-	if now-m.held > m.pause {
+	if m.next == 0 && now-m.held > m.pause {
 		m.pause = 0
 	}
 	m.trying, m.until = false, now+remembered
@@ -83,7 +85,7 @@ func (m *Memory) fell(now, first float64) {
 }
 
 func (m *Memory) postpone(now, first float64) {
-	m.pause = max(first, 2*m.pause)
+	m.pause = min(rarestTrial, max(first, 2*m.pause))
 	m.next = now + m.pause
 }
 

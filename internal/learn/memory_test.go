@@ -138,7 +138,7 @@ func TestATrialWithoutCallsEnds(t *testing.T) {
 	assert.True(t, m.Tries(Call{Seq: 8, At: remembered - 1}))
 	assert.False(t, m.Tries(Call{Seq: 9, At: remembered}))
 	m.Fell(remembered, 20)
-	assert.True(t, m.Due(remembered+2), "the next one is free to begin")
+	assert.True(t, m.Due(remembered+4), "the next one is free to begin")
 }
 
 // A trial that no calls have decided holds back no other one, and its level is the bound.
@@ -209,4 +209,27 @@ func TestARateThatWasAdmittedForLongHasHeld(t *testing.T) {
 			assert.InDelta(t, c.want, r.rates.high, 0.1)
 		})
 	}
+}
+
+// Where marks never agree, nothing replaces what held before a limit fell for good.
+func TestTrialsOfWhatNeverComesBackStayRare(t *testing.T) {
+	m := Memory{first: 30}
+	m.Marked(0, 10, true)
+	var trials []float64
+	for now := 0.0; now < 2*hour; now++ {
+		m.Marked(now, 3, false)
+		if m.Due(now) {
+			trials = append(trials, now)
+			m.Begin(int64(now), 3)
+			m.Refused(now)
+		}
+	}
+	assert.Equal(t, []float64{30, 90, 210, 450}, trials[:4])
+	for i := range trials[4:] {
+		assert.InDelta(t, remembered, trials[4+i]-trials[3+i], 1)
+	}
+	assert.Len(t, trials, 4+7)
+	m.Marked(2*hour, 10, false)
+	m.Marked(2*hour+500, 3, false)
+	assert.True(t, m.Due(2*hour+530), "it had come back")
 }
