@@ -24,6 +24,7 @@ type Pacer struct {
 	burst    float64 // how much more than the rate the provider takes after a pause
 	rested   bool    // the demand has paused since the last mark
 	fills    bool    // the first pause of a rate that was expected: what comes in meanwhile goes at once
+	part     bool    // others press for the same limit
 	back     float64 // just below the pace at the last mark, if it had grown beyond a slow rate; else 0
 	span     float64 // of the window in which the provider counts; 0: none is known
 
@@ -217,7 +218,7 @@ func (p *Pacer) Cut(measured, cycle float64, few bool) {
 	first, back := !p.On, 0.0
 	if p.On {
 		old := p.Pace()
-		if p.fast == 0 && p.span == 0 && !p.Turns && measured >= p.Rate && measured < 1 { // a small bucket may have run over below it
+		if p.fast == 0 && p.span == 0 && !p.Turns && !p.part && measured >= p.Rate && measured < 1 { // a small bucket may have run over below it
 			back = margin * old
 		}
 		if p.rested { // what came in during the pause is not known

@@ -95,6 +95,7 @@ func TestASlowPaceReturnsToWhereItWasRejected(t *testing.T) {
 		{"a rate of more calls", 5, 5.2, nil, 5.2 * (1 + climbBy)},
 		{"a window", 0.5, 0.52, func(p *Pacer) { p.SetSpan(60) }, 0.52 * (1 + climbBy)},
 		{"tokens as well", 0.5, 0.52, func(p *Pacer) { p.Turns = true }, backOff * rejected * (1 + climbBy)},
+		{"a part, which is to become even with those of others", 0.5, 0.52, func(p *Pacer) { p.part = true }, 0.52 * (1 + climbBy)},
 		{"fast growth", 0.5, 0.52, (*Pacer).Hasten, 0.52 * (1 + climbBy)},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -18,7 +18,7 @@ const debtMost = several // times what a part of a bucket holds: no more of what
 // already, for the others press too: there the parts become even, because a
 // machine that has less grows sooner.
 func (m *Machine) sharing(share float64) {
-	m.Flight.part, m.claim.part = true, true
+	m.Flight.part, m.claim.part, m.Calls.part = true, true, true
 	m.calm.share = share
 	m.Calls.Save(share * m.Calls.saved)
 	m.Tokens.Save(share * m.Tokens.saved)
