@@ -115,7 +115,7 @@ func (m *Machine) lacksTokens(c Call) bool {
 // holds notes what was admitted in the span before the refused call c, if it was so much for so long that this is the rate, whether or
 // not marks agree: they hardly ever do where errors come and go. At the first marks, a full bucket may have helped.
 func (m *Machine) holds(now float64, c Call, span float64) {
-	if m.Calls.Early() || m.spans.Window > 0 || span < underHeld {
+	if m.Calls.marks <= earlyMarks || m.spans.Window > 0 || span < underHeld {
 		return
 	}
 	if got := m.tally.since(c, span).Calls; got >= memory {

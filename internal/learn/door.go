@@ -122,7 +122,15 @@ func (d *Door) Refused(left float64) { d.left, d.probed, d.asked = left, 0, fals
 // wait moves the gate back, never forward.
 func (d *Door) wait(until float64) { d.Until = max(d.Until, until) }
 
-// Obey waits as long as a refusal asks, corrected by what was true before.
+// outlast waits until then, which is no test of an earlier opening.
+func (d *Door) outlast(until float64) {
+	if until > d.Until {
+		d.truths[d.truth].Testing = false
+	}
+	d.wait(until)
+}
+
+// Obey waits as long as a refusal asks, corrected by how true earlier ones were.
 func (d *Door) Obey(now, asked, rate, luck float64) {
 	d.asked = true
 	later := luck * askedJitter * min(asked, 1)

@@ -250,3 +250,37 @@ func TestTokensThatWereNeverTakenHaveNoRate(t *testing.T) {
 	assert.True(t, r.Calls.On)
 	assert.Less(t, r.Wait(60, 4096, 0), 60.)
 }
+
+// A full bucket may have helped, also where a preset is too high.
+func TestTheFirstMarksShowNothingThatHolds(t *testing.T) {
+	r := runMachine(Config{CallRate: 10})
+	for i := range 400 {
+		r.send(float64(i) / 10)
+	}
+	r.holds(40, r.last, 39)
+	assert.Zero(t, r.rates.high)
+	r.Calls.marks = earlyMarks + 1
+	r.holds(40, r.last, 39)
+	assert.InDelta(t, 10, r.rates.high, 0.5)
+}
+
+func TestATimeWithoutGrowthDoesNotCountForACap(t *testing.T) {
+	r := runMachine(Config{})
+	r.slowBy, r.under.until = 10, 100
+	r.rest(4)
+	assert.InDelta(t, 104, r.under.until, 1e-9)
+}
+
+// A trial that has expired is not what another one shows.
+func TestTheTrialOfAnEarlierLevelSaysNothingOfMore(t *testing.T) {
+	r := runMachine(Config{})
+	r.Flight.hold(5)
+	r.levels.Fell(100, 20)
+	r.levels.Begin(0, 5)
+	r.higher.trying, r.higher.until = true, 50
+	r.Flight.Return(20)
+	c := r.send(110)
+	c.Others = 19
+	assert.True(t, r.retried(111, c))
+	assert.Zero(t, r.claim.crowds)
+}

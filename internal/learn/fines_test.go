@@ -121,3 +121,69 @@ func TestRejectionsThatCountArePartOfAMeasurement(t *testing.T) {
 		assert.InEpsilon(t, want, r.Calls, 1e-9)
 	}
 }
+
+// An outage asks for longer and longer, too, and each probe comes later.
+func TestAnOutageIsNoCostOfRejections(t *testing.T) {
+	r := runMachine(Config{CallRate: 20})
+	r.Door.fines.until = day
+	probes, at := 0, 0.0
+	for at < 300 {
+		at += max(tiny, r.Wait(at, 100, 0))
+		if r.Wait(at, 100, 0) > 0 {
+			continue
+		}
+		probes++
+		r.Refused(at+0.1, r.send(at), Refusal{Asked: 2})
+		at += 0.1
+	}
+	assert.Greater(t, probes, 75)
+}
+
+// A pause that lasts longer than a test of an earlier opening is none.
+func TestAPauseForWhatRejectionsCostTestsNothing(t *testing.T) {
+	d := newDoor(0)
+	d.Until, d.truths[d.truth].Testing = 5, true
+	d.outlast(4)
+	assert.True(t, d.truths[d.truth].Testing)
+	d.outlast(9)
+	assert.False(t, d.truths[d.truth].Testing)
+	assert.InDelta(t, 9, d.Until, 0)
+}
+
+// What rejections cost is what those of one epoch show, also if none of it asks for a wait.
+func TestEachEpochHasItsOwnRejections(t *testing.T) {
+	r := runMachine(Config{CallRate: 10})
+	r.Door.fines = Fines{calls: 4, first: 1, last: 9, until: day}
+	c := r.send(1)
+	r.Answered(1.1, c, Answer{Used: 100})
+	r.Refused(2.1, r.send(2), Refusal{})
+	assert.Zero(t, r.Door.fines.Each())
+
+	for i := range 2 {
+		at := 10 * float64(i+1)
+		for range 20 {
+			c := r.send(at)
+			r.Answered(at+0.1, c, Answer{Used: 100})
+		}
+		r.Refused(at+1, r.send(at+0.9), Refusal{Asked: 2})
+		assert.InDelta(t, 1, r.Door.fines.calls, 0)
+	}
+	for i := range 4 {
+		r.Refused(31, r.send(30), Refusal{Names: FlightLimit, Asked: float64(2 * (i + 1))})
+	}
+	assert.LessOrEqual(t, r.Door.fines.calls, 1.0, "a cap has no quota")
+}
+
+// Two rejections are not enough.
+func TestFewRejectionsMeasureNoFirstRate(t *testing.T) {
+	r := runMachine(Config{})
+	for range 20 {
+		r.send(0)
+	}
+	r.Door.fines.until = 1
+	for i := range 2 {
+		r.Refused(0.01, r.send(0), Refusal{Asked: 1.6 * float64(i+1)})
+	}
+	r.send(8.1)
+	assert.InEpsilon(t, 20/shortest, r.Calls.Rate, 0.1)
+}

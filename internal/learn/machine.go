@@ -186,6 +186,9 @@ func (m *Machine) rest(now float64) {
 	for _, memory := range [...]*Memory{&m.rates, &m.levels, &m.higher} {
 		memory.Rest(min(now, m.slowBy) - m.at)
 	}
+	if m.under.until > 0 {
+		m.under.until += min(now, m.slowBy) - m.at
+	}
 	if now >= m.slowBy {
 		m.note(Decision{At: now, Kind: Verdict, Why: WhyGrows})
 	}
@@ -244,7 +247,8 @@ func (m *Machine) stopLevels(now float64) {
 // retried ends the trials to which the refused call belongs, and reports whether there
 // are any. Such a refusal measures nothing.
 func (m *Machine) retried(now float64, c Call) bool {
-	rates, levels := m.rates.Tries(c), m.levels.Tries(c) || m.higher.Tries(c)
+	rates, higher := m.rates.Tries(c), m.higher.Tries(c)
+	levels := higher || m.levels.Tries(c)
 	if rates {
 		before := m.Calls.Pace()
 		m.Calls.Set(m.rates.Refused(now), m.cycle())
@@ -252,7 +256,7 @@ func (m *Machine) retried(now float64, c Call) bool {
 	}
 	if levels {
 		before, why := m.InFlight(), WhyNotYet
-		if m.higher.trying {
+		if higher {
 			why = WhyCap
 			m.claim.scatters(float64(c.Others) >= clearlyAbove(m.Flight.kept.bound))
 		}

@@ -233,3 +233,14 @@ func TestTrialsOfWhatNeverComesBackStayRare(t *testing.T) {
 	m.Marked(2*hour+500, 3, false)
 	assert.True(t, m.Due(2*hour+530), "it had come back")
 }
+
+func TestATimeWithoutTrialsPostponesOnlyThoseThatWait(t *testing.T) {
+	var m Memory
+	m.Rest(10)
+	assert.Zero(t, m.next)
+	m = Memory{first: 2}
+	m.Fell(0, 10)
+	m.Rest(10)
+	assert.False(t, m.Due(11.9))
+	assert.True(t, m.Due(12))
+}

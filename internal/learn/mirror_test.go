@@ -206,6 +206,9 @@ func TestALongerWindowIsForgottenWhenTheWindowTurns(t *testing.T) {
 				if at == 21 {
 					assert.InDelta(t, long, turn.span, 0)
 				}
+				if at == 23 {
+					assert.LessOrEqual(t, turn.span, max(60, 100*(1-2./turnFades)), "another quota")
+				}
 				if at > 121 {
 					assert.InDelta(t, 60, turn.span, 4)
 				}

@@ -52,7 +52,7 @@ const (
 
 // Wait is how long until a call may go which the headers hold back. last is the newest call. It reports whether a try begins.
 func (o *Overdraft) Wait(now float64, h hold, last Call) (wait float64, begins bool) {
-	runs := o.trying && now < o.ends
+	runs := o.trying && now < o.ends && (o.of == h.of || h.wait <= draftIdle)
 	idle, probe := h.wait > draftIdle, max(o.next, last.At+draftIdle)
 	if !runs && (o.due(now, h.m) || idle && now >= probe) {
 		o.begin(now, h, last.Seq)

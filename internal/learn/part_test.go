@@ -286,3 +286,9 @@ func TestTheCycleOfAPartIsThatOfTheWhole(t *testing.T) {
 	c := Calm{share: 0.25, stretch: 1}
 	assert.InDelta(t, evenFirst+4*evenSlope, c.Cycle(1), 1e-9)
 }
+
+func TestAPartOfASlowLimitStaysEven(t *testing.T) {
+	for share, want := range map[float64]bool{0: false, 0.25: true, 1: false} {
+		assert.Equal(t, want, runMachine(Config{Share: share}).Calls.part)
+	}
+}

@@ -113,8 +113,11 @@ func (q *Quota) wait(now, tokens float64, t *Tally) (w quotaWait) {
 	if other.wait > longer.wait {
 		longer, other = other, longer
 	}
-	if w.wait = longer.wait; w.wait > 0 && !longer.m.part.On() && !q.off.Has(TrustRule) {
+	if w.wait = longer.wait; w.wait > 0 && (w.wait > draftIdle || !longer.m.part.On()) && !q.off.Has(TrustRule) {
 		w.wait, w.tries = q.draft.Wait(now, longer, q.last)
+	}
+	if w.wait < longer.wait && other.wait > draftIdle { // a try is none if the other unit holds the call back for long, too
+		other.wait = max(w.wait, q.last.At+draftIdle-now)
 	}
 	w.wait = max(w.wait, other.wait)
 	return w

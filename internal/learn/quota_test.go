@@ -189,3 +189,51 @@ func TestHeadersThatNoLongerComeAreForgotten(t *testing.T) {
 	assert.True(t, r.quota.Calls.Known)
 	assert.Zero(t, r.quota.Calls.others.Rate)
 }
+
+func TestTokensThatAreNoLongerDeclaredAreForgotten(t *testing.T) {
+	r := runMachine(Config{})
+	r.Answered(1, r.send(1), Answer{Used: 100, Tokens: told(6000, 500, 1)})
+	r.Answered(1+remembered, r.send(1+remembered), Answer{Used: 100, Calls: told(60, 50, 1)})
+	assert.False(t, r.quota.Tokens.Known)
+	assert.True(t, r.quota.Calls.Known)
+}
+
+// Where the headers of both units are wrong, where they are shared, and while the other unit is tried.
+func TestNoHeadersHoldAllCallsBackForLong(t *testing.T) {
+	for name, c := range map[string]struct {
+		config        Config
+		calls, tokens Told
+	}{
+		"both units": {Config{}, told(10, 0, hour), told(1000, 0, hour-100)},
+		"a part":     {Config{Share: 0.25}, told(10, 0, 10*hour), Told{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.config.Initial, c.config.Max = 10, 100
+			r := runMachine(c.config)
+			r.Answered(1, r.send(1), Answer{Used: 100, Calls: c.calls, Tokens: c.tokens})
+			at := 1.0
+			for wait := r.Wait(at, 100, 0); wait > 0; wait = r.Wait(at, 100, 0) {
+				at += wait
+			}
+			assert.InDelta(t, 1+draftIdle, at, 1)
+		})
+	}
+}
+
+func TestATryOfOneUnitIsNoneOfTheOther(t *testing.T) {
+	o, m := draft()
+	o.ends = day
+	last := Call{Seq: 8, At: 100}
+	tokens := hold{m: &Mirror{Known: true, refill: 1}, of: OfTokens, n: 100, wait: draftIdle}
+	wait, _ := o.Wait(120, tokens, last)
+	assert.InDelta(t, draftIdle, wait, 0)
+	tokens.wait = hour
+	wait, _ = o.Wait(120, tokens, last)
+	assert.InDelta(t, 40, wait, 0)
+	_, begins := o.Wait(160, tokens, last)
+	assert.True(t, begins)
+	assert.Equal(t, OfTokens, o.of)
+	wait, begins = o.Wait(160, held(m, 1, 0), last)
+	assert.InDelta(t, 1, wait, 0)
+	assert.False(t, begins)
+}

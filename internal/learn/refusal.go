@@ -107,9 +107,11 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 		return
 	}
 	m.Door.Settled()
+	if verdict != isChance {
+		m.Door.fines.Begin()
+	}
 	if r.hinted() && verdict != isChance && !m.off.Has(GateRule) {
 		m.Door.Obey(now, r.Asked, m.speed(), m.luck.Float64())
-		m.Door.fines.Begin()
 		m.fined(now, c, &r)
 	}
 	switch verdict {
@@ -242,7 +244,11 @@ func (m *Machine) fined(now float64, c Call, r *Refusal) {
 	}
 	f := &m.Door.fines
 	proof := f.Refused(now, c, r.Asked)
-	m.Door.wait(f.Until())
+	until := f.Until()
+	if m.Calls.On { // an outage, too, asks for longer and longer
+		until = min(until, f.last+several/m.Calls.Pace())
+	}
+	m.Door.outlast(until)
 	if proof {
 		m.note(Decision{At: now, Kind: Verdict, Wait: f.Each(), Why: WhyFined})
 	}

@@ -54,13 +54,13 @@ func (t *Truth) Shut(now, asked, rate, least float64) float64 {
 	if rounded {
 		seldom = 1
 	}
-	worth := wait*rate >= several
-	if !worth && t.mul() > 1 { // that a wait is too short expires at any rate
-		worth, seldom = true, rarestTest
-	}
 	t.every = max(t.every, seldom)
+	worth, every := wait*rate >= several, t.every
+	if !worth && t.mul() > 1 { // that a wait is too short expires at any rate
+		worth, every = true, rarestTest
+	}
 	t.obeyed++
-	t.Testing = worth && wait > least && t.obeyed >= t.every
+	t.Testing = worth && wait > least && t.obeyed >= every
 	if t.Testing {
 		t.obeyed = 0
 		wait /= 2

@@ -233,3 +233,10 @@ func TestThatAWaitIsTooShortExpiresAtAnyRate(t *testing.T) {
 	truthTests(&tr, 4*rarestTest, 0.01, 0.1, true)
 	assert.LessOrEqual(t, tr.mul(), 1.0)
 }
+
+// A closure that was too short for a test does not make later tests rare.
+func TestOneSlowClosureDoesNotPostponeTests(t *testing.T) {
+	tr := Truth{factor: several, every: testAgain}
+	truthTests(&tr, 1, 0.01, 0.1, true)
+	assert.Equal(t, []int{2}, truthTests(&tr, 3, 100, 0.1, false))
+}
