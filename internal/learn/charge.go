@@ -11,10 +11,10 @@ type Charge struct {
 	call                float64 // what a call reserves, squared and smoothed
 }
 
-// amount is so many calls, and the tokens that are reserved for them here.
-type amount struct{ calls, tokens float64 }
+// Amount is so many calls, and the tokens that are reserved for them here.
+type Amount struct{ calls, tokens float64 }
 
-func (a amount) less(b amount) amount { return amount{a.calls - b.calls, a.tokens - b.tokens} }
+func (a Amount) less(b Amount) Amount { return Amount{a.calls - b.calls, a.tokens - b.tokens} }
 
 const (
 	chargeMost   = several      // times what a call reserves, or a part of it, that the provider reserves, at most
@@ -24,7 +24,7 @@ const (
 
 // Observe takes in an answer. reserved is what has been reserved since the answer before, less that of calls that have ended.
 // gone is how much less is left, apart from what came in and what those calls used. tokens is what this call reserves.
-func (c *Charge) Observe(reserved amount, gone, tokens float64) {
+func (c *Charge) Observe(reserved Amount, gone, tokens float64) {
 	most := chargeMost * math.Abs(reserved.tokens) // more is gone, or has come back, for another reason: the limit has changed
 	more := min(max(gone, -most), most) - reserved.tokens
 	c.call += smoothing * (tokens*tokens - c.call)
@@ -36,7 +36,7 @@ func (c *Charge) Observe(reserved amount, gone, tokens float64) {
 }
 
 // Of is what the provider reserves for a: least squares, with chargeDoubt calls for which it reserves as much.
-func (c *Charge) Of(a amount) float64 {
+func (c *Charge) Of(a Amount) float64 {
 	if c.call == 0 {
 		return a.tokens
 	}

@@ -18,13 +18,13 @@ func TestChargeIsWhatIsGone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var charge Charge
-			assert.InDelta(t, 100, charge.Of(amount{1, 100}), 0, "nothing is known yet")
+			assert.InDelta(t, 100, charge.Of(Amount{1, 100}), 0, "nothing is known yet")
 			for i := range memory {
 				calls := 10 * float64(1-2*(i%2)) // leave, or end
 				tokens := calls * (70 + 60*float64(i/2%2))
-				charge.Observe(amount{calls, tokens}, c.each*calls+c.times*tokens, 100)
+				charge.Observe(Amount{calls, tokens}, c.each*calls+c.times*tokens, 100)
 			}
-			assert.InDelta(t, c.want, charge.Of(amount{1, 100}), 2)
+			assert.InDelta(t, c.want, charge.Of(Amount{1, 100}), 2)
 		})
 	}
 }
@@ -63,7 +63,7 @@ func TestHeadersShowWhatTheProviderReserves(t *testing.T) {
 				}
 				level = min(full, level+refill+float64(n)*(reserved-c.used))
 			}
-			assert.InDelta(t, c.charged, q.charge.Of(amount{1, 3 * reserved}), 0.2*reserved)
+			assert.InDelta(t, c.charged, q.charge.Of(Amount{1, 3 * reserved}), 0.2*reserved)
 		})
 	}
 }
@@ -81,9 +81,9 @@ func TestCallsWaitForWhatTheProviderReserves(t *testing.T) {
 func TestALimitThatChangesIsNoCharge(t *testing.T) {
 	var c Charge
 	for range 20 {
-		c.Observe(amount{1, 100}, 100, 100)
+		c.Observe(Amount{1, 100}, 100, 100)
 	}
-	before := c.Of(amount{1, 100})
-	c.Observe(amount{1, 100}, -1e6, 100)
-	assert.InDelta(t, before, c.Of(amount{1, 100}), 30)
+	before := c.Of(Amount{1, 100})
+	c.Observe(Amount{1, 100}, -1e6, 100)
+	assert.InDelta(t, before, c.Of(Amount{1, 100}), 30)
 }

@@ -63,7 +63,7 @@ func (q *Quota) Observe(now float64, c Call, taken float64, calls, tokens Told, 
 			q.charge.Observe(reserved.less(ended), left-used-tokens.Remaining, c.Tokens)
 		}
 		q.Tokens.part.Begin(tokens.Remaining, q.last.Total-c.Total)
-		q.Tokens.Observe(c.Seq, c.At, q.charge.Of(reserved)-q.back(ended, used), taken*q.charge.Of(amount{1, c.Tokens}), tokens)
+		q.Tokens.Observe(c.Seq, c.At, q.charge.Of(reserved)-q.back(ended, used), taken*q.charge.Of(Amount{1, c.Tokens}), tokens)
 		q.total = c.Total
 	}
 	return stale
@@ -71,14 +71,14 @@ func (q *Quota) Observe(now float64, c Call, taken float64, calls, tokens Told, 
 
 // sinceHeader is what was reserved after the call Tokens.Seq up to and with c, and not refused, and what of it and of earlier
 // calls has ended.
-func (q *Quota) sinceHeader(c Call, now float64, t *Tally) (reserved, ended amount, used float64) {
+func (q *Quota) sinceHeader(c Call, now float64, t *Tally) (reserved, ended Amount, used float64) {
 	refused, gone := q.refusals.Between(q.Tokens.Seq, c.Seq)
 	ended, used = t.Ended(q.Tokens.at, now)
-	return amount{float64(c.Seq-q.Tokens.Seq) - refused, c.Total - q.total - gone}, ended, used
+	return Amount{float64(c.Seq-q.Tokens.Seq) - refused, c.Total - q.total - gone}, ended, used
 }
 
 // back is what the provider has given back at the end of calls that used so much of what they reserved.
-func (q *Quota) back(ended amount, used float64) float64 { return max(0, q.charge.Of(ended)-used) }
+func (q *Quota) back(ended Amount, used float64) float64 { return max(0, q.charge.Of(ended)-used) }
 
 // Known reports whether any header has declared a quota.
 func (q *Quota) Known() bool { return q.Calls.Known || q.Tokens.Known }
@@ -95,7 +95,7 @@ func (q *Quota) wait(now, tokens float64, t *Tally) (w quotaWait) {
 	if q.off.Has(MirrorRule) {
 		return w
 	}
-	longer, other := hold{m: &q.Calls, of: OfCalls, n: 1}, hold{m: &q.Tokens, of: OfTokens, n: q.charge.Of(amount{1, tokens})}
+	longer, other := hold{m: &q.Calls, of: OfCalls, n: 1}, hold{m: &q.Tokens, of: OfTokens, n: q.charge.Of(Amount{1, tokens})}
 	if h := &longer; q.Calls.Known {
 		gone, _ := q.refusals.Between(q.Calls.Seq, q.last.Seq)
 		h.own = float64(q.last.Seq-q.Calls.Seq) - gone

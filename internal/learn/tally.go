@@ -215,7 +215,7 @@ func (t *Tally) since(c Call, seconds float64) Point {
 }
 
 // Ended is what was reserved for calls that have ended since the moment from, and what they used.
-func (t *Tally) Ended(from, now float64) (reserved amount, used float64) {
+func (t *Tally) Ended(from, now float64) (reserved Amount, used float64) {
 	p := t.history.Since(from, Point{At: now, Ends: t.ends, Ended: t.ended, Used: t.used})
-	return amount{p.Ends, p.Ended}, p.Used
+	return Amount{p.Ends, p.Ended}, p.Used
 }
