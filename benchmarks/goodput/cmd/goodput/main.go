@@ -35,7 +35,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	plan := goodput.Plan{Times: goodput.Full(), Progress: os.Stderr}
 	flags := flag.NewFlagSet("goodput", flag.ContinueOnError)
 	flags.IntVar(&plan.Seeds, "seeds", 5, "runs of each contender in each scenario")
-	flags.IntVar(&plan.AtOnce, "at-once", 2, "seeds that run at a time; 0 for all, which takes a larger machine than two cores")
+	flags.IntVar(&plan.AtOnce, "at-once", 1, "seeds that run at a time; with more, two cores are too busy; 0 for all")
 	flags.IntVar(&plan.Simulated, "simulated", 20, "seeds that the simulator plays; 0 leaves it out")
 	flags.DurationVar(&plan.Times.WarmUp, "warm-up", plan.Times.WarmUp, "time before it counts")
 	flags.DurationVar(&plan.Times.Measured, "measured", plan.Times.Measured, "time that counts")
