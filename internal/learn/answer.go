@@ -89,6 +89,12 @@ func (m *Machine) span(left, calls float64) {
 		used := rate * m.tally.each() // by calls at that rate; the pace of calls may have been far above what was admitted
 		m.Tokens.Set(max(m.Tokens.Rate*share, min(m.Tokens.Rate, used)), Cycle(rate))
 	}
-	m.Calls.SetSpan(m.spans.Window)
-	m.Tokens.SetSpan(m.spans.Window)
+	m.setWindow(m.spans.Window)
+}
+
+// setWindow tells the paces, too, the length of the window in which the provider counts; 0: in none.
+func (m *Machine) setWindow(seconds float64) {
+	m.spans.Window = seconds
+	m.Calls.SetSpan(seconds)
+	m.Tokens.SetSpan(seconds)
 }

@@ -171,9 +171,7 @@ func (m *Machine) tick(now float64, slack bool) {
 		m.retry(now)
 	}
 	if w := m.spans.Window; w > 0 && m.Calls.Outlasts(w) { // it would have been used up
-		m.spans.Window = 0
-		m.Calls.SetSpan(0)
-		m.Tokens.SetSpan(0)
+		m.setWindow(0)
 		m.note(Decision{At: now, Kind: Verdict, From: w, Why: WhyNoSpan})
 	}
 }

@@ -192,7 +192,7 @@ func TestTheLengthOfAWindowOutlastsItsAnswers(t *testing.T) {
 	assert.InDelta(t, 10, turn.span, 0.1, "a shorter one is found out")
 }
 
-// A response may be about a longer quota, or state a wrong time. The windows are those of a minute all the same.
+// One response may be about a longer quota, or state a wrong time. That does not change the length of the window.
 func TestALongerWindowIsForgottenWhenTheWindowTurns(t *testing.T) {
 	for name, long := range map[string]float64{"an hour more": 3620, "the end of a day": 100, "a day": 86400} {
 		t.Run(name, func(t *testing.T) {

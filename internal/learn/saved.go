@@ -74,9 +74,7 @@ func (m *Machine) restore(s *Saved) {
 	m.tally.perCall = min(max(0, s.PerCall), mostPerCall)
 	m.noise.Share = min(max(0, s.Noise), noisy)
 	if s.Window >= interruption { // a shorter one is never measured
-		m.spans.Window = min(s.Window, mostWindow)
-		m.Calls.SetSpan(m.spans.Window)
-		m.Tokens.SetSpan(m.spans.Window)
+		m.setWindow(min(s.Window, mostWindow))
 	}
 	m.Door.truths[short].restore(s.Short)
 	m.Door.truths[long].restore(s.Long)

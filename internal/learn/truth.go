@@ -34,7 +34,10 @@ func (t *Truth) mul() float64 {
 }
 
 // wait is how long to wait if so much is asked for: no longer than that, or than it is waited without a probe.
-func (t *Truth) wait(asked float64) float64 { return min(asked*t.mul(), max(asked, rarestProbe)) }
+func (t *Truth) wait(asked float64) float64 { return min(asked*t.mul(), longest(asked)) }
+
+// longest is the longest wait that a correction makes of one that is asked for.
+func longest(asked float64) float64 { return max(asked, rarestProbe) }
 
 func (t *Truth) restore(factor float64) {
 	if factor > 0 {
@@ -48,7 +51,7 @@ func (t *Truth) Shut(now, asked, rate, least float64) float64 {
 	t.shutAt, t.asked, t.again = now, asked, 0
 	wait := asked * t.mul()
 	if t.mul() > 1 {
-		wait = min(wait/safety, max(asked, rarestProbe))
+		wait = min(wait/safety, longest(asked))
 	}
 	seldom, rounded := 2, asked == 1 // the shortest wait that a header can ask for: it may be any fraction, rounded up
 	if rounded {
