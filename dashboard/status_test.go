@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"strconv"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -25,20 +27,28 @@ func TestStatusHasTheUseOfWindows(t *testing.T) {
 }
 
 func TestStatusHasTheKeysThatRefuseMost(t *testing.T) {
-	var all []Key
-	s := serve(t, Config{Keys: func() []Key { return all }})
-	s.look(time.Now().Add(time.Minute))
-	assert.Equal(t, []Key{}, s.Status().Keys, "a table without rows")
-	for i := range 2 * mostKeys {
-		all = append(all, Key{Name: "user/" + strconv.Itoa(i) + "/search", Refused: int64(1000 - i)})
-	}
-	s.look(time.Now().Add(2 * time.Minute))
-	assert.Equal(t, all[:mostKeys], s.Status().Keys)
-	text, err := json.Marshal(s.board.delta(time.Now(), false, true))
-	require.NoError(t, err)
-	assert.Contains(t, string(text), `"keys":[{"name":"user/0/search","refused":1000},`)
-	text, err = json.Marshal(s.board.delta(time.Now(), false, false))
-	require.NoError(t, err)
-	assert.Contains(t, string(text), `"keys":null`, "as they were")
-	assert.Nil(t, serve(t, Config{}).Status().Keys, "there is no table")
+	synctest.Test(t, func(t *testing.T) {
+		var table atomic.Pointer[[]Key]
+		table.Store(&[]Key{})
+		d, _ := inBubble(t, Config{Keys: func() []Key { return *table.Load() }})
+		defer d.Close()
+		assert.Equal(t, []Key{}, d.Status().Keys, "a table without rows")
+		var all []Key
+		for i := range 2 * mostKeys {
+			all = append(all, Key{Name: "user/" + strconv.Itoa(i) + "/search", Refused: int64(1000 - i)})
+		}
+		table.Store(&all)
+		time.Sleep(fineEvery)
+		synctest.Wait()
+		assert.Equal(t, all[:mostKeys], d.Status().Keys)
+		text, err := json.Marshal(d.board.delta(time.Now(), false, true))
+		require.NoError(t, err)
+		assert.Contains(t, string(text), `"keys":[{"name":"user/0/search","refused":1000},`)
+		text, err = json.Marshal(d.board.delta(time.Now(), false, false))
+		require.NoError(t, err)
+		assert.Contains(t, string(text), `"keys":null`, "as they were")
+		without, _ := inBubble(t, Config{})
+		defer without.Close()
+		assert.Nil(t, without.Status().Keys, "there is no table")
+	})
 }
