@@ -103,7 +103,7 @@ var errAgain = errors.New("again")
 func (c *caller) send(ctx context.Context, q *requests.Request, number int64) (results.Answer, error) {
 	req, err := c.request(ctx, q)
 	if err != nil {
-		return fail(&results.RequestError{Code: results.BadLine, Message: "url is none", Line: q.Line, Of: q.Hash()})
+		return fail(&results.RequestError{Code: results.BadLine, Message: "url is not valid: use a path, such as /v1/chat/completions", Line: q.Line, Of: q.Hash()})
 	}
 	resp, err := c.client.Do(req)
 	if err != nil {
