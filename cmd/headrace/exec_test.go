@@ -45,6 +45,7 @@ func TestExecEndsAsItsCommand(t *testing.T) {
 		"a folder":       {[]string{"exec", "--", "/"}, 126, "cannot be executed"},
 		"nothing":        {[]string{"exec"}, 2, "missing: <command>"},
 		"only dashes":    {[]string{"exec", "--"}, 2, "the command to run is missing"},
+		"unknown flag":   {[]string{"exec", "--quite", "--", "true"}, 2, "headrace: unknown flag --quite (see headrace exec --help)\n"},
 		"bad flag":       {[]string{"exec", "--max-queue", "0", "--", "true"}, 2, "--max-queue: 0 is below 1"},
 		"taken":          {[]string{"exec", "--dashboard", "127.0.0.1:99999", "--", "true"}, 125, "--dashboard"},
 	} {

@@ -334,6 +334,21 @@ func TestARequestAboveTheCap(t *testing.T) {
 	assert.NoFileExists(t, p.path("r.errors.jsonl"))
 }
 
+// The limits of a preset are hard with these flags, so that a request above them fails in the same way.
+func TestARequestAboveTheLimitsOfAPreset(t *testing.T) {
+	t.Parallel()
+	for _, flags := range [][]string{{"--law", "fixed"}, {"--law", "aimd"}, {"--share", "sqlite:limits.db"}} {
+		p := newPlace(t, providertest.Config{})
+		p.write("r.jsonl", request(0)+strings.Replace(request(1), `"body":{`, `"body":{"max_tokens":5000000,`, 1)+request(2))
+		status, _, errs := p.run(append(flags, "--preset", "openai/tier1")...)
+		require.Equal(t, 1, status, errs)
+		assert.Contains(t, errs, "2 done")
+		failed := p.lines("r.errors.jsonl")
+		require.Len(t, failed, 1, flags)
+		assert.Equal(t, "too_large", failed[0].Error.Code)
+	}
+}
+
 func TestDryRun(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, providertest.Config{})

@@ -1,15 +1,15 @@
-// Anthropic asks 200 questions by the official Anthropic SDK, as fast as a
-// provider lets it that does not tell its limits. There is no node and no flow: the
-// SDK's http.Client gets a headrace.Transport, and that is all.
+// Anthropic asks 200 questions with the official Anthropic SDK, as fast as a provider with
+// undisclosed limits allows. There is no node and no flow: the SDK's http.Client
+// gets a headrace.Transport, and that is all.
 //
 //	cd examples/anthropic
 //	go run .                 # a provider in this process, about 20 s
-//	go run . -stream -faults # streamed, by a provider that has a bad day
+//	go run . -stream -faults # streamed, by a provider with faults
 //	go run . -rpm 120        # a tight limit, nearly two minutes
 //	go run . --real          # the real service, with ANTHROPIC_API_KEY
 //
-// At the end the provider's own ledger tells what it saw. If a call failed, or
-// was lost or done twice, the exit status is 1.
+// At the end the calls are compared with the provider's own ledger. If a call failed,
+// was lost or was made twice, the exit status is 1.
 package main
 
 import (

@@ -1,15 +1,15 @@
-// Openai asks 200 questions by the official OpenAI SDK, as fast as a provider
-// lets it that does not tell its limits. There is no node and no flow: the SDK's
-// http.Client gets a headrace.Transport, and that is all.
+// Openai asks 200 questions with the official OpenAI SDK, as fast as a provider with
+// undisclosed limits allows. There is no node and no flow: the SDK's http.Client
+// gets a headrace.Transport, and that is all.
 //
 //	cd examples/openai
 //	go run .                 # a provider in this process, half a minute
-//	go run . -stream -faults # streamed, by a provider that has a bad day
+//	go run . -stream -faults # streamed, by a provider with faults
 //	go run . -rpm 100        # a tight limit, a little over two minutes
 //	go run . --real          # the real service, with OPENAI_API_KEY
 //
-// At the end the provider's own ledger tells what it saw. If a call failed, or
-// was lost or done twice, the exit status is 1.
+// At the end the calls are compared with the provider's own ledger. If a call failed,
+// was lost or was made twice, the exit status is 1.
 package main
 
 import (

@@ -192,9 +192,11 @@ func word(s string) bool {
 	return len(s) <= 64
 }
 
+// clampCost bounds each amount of c, and the sum of input and output, which a window of tokens counts.
 func clampCost(c throttle.Cost) throttle.Cost {
+	in := bounded(c.Input)
 	return throttle.Cost{
-		Requests: bounded(c.Requests), Tokens: bounded(c.Tokens), Input: bounded(c.Input),
-		Output: bounded(c.Output), Points: bounded(c.Points),
+		Requests: bounded(c.Requests), Tokens: bounded(c.Tokens), Input: in,
+		Output: min(bounded(c.Output), throttle.MaxAmount-in), Points: bounded(c.Points),
 	}
 }

@@ -47,6 +47,7 @@ func TestEstimate(t *testing.T) {
 		{"max_tokens and n", dialect.OpenAI, `{"prompt":"1234","max_tokens":50,"n":3}`, throttle.Cost{Requests: 1, Tokens: 50, Input: 1, Output: 150}},
 		{"an amount that is none", dialect.OpenAI, `{"prompt":"1234","max_tokens":"50","n":-3}`, throttle.Cost{Requests: 1, Tokens: 1, Input: 1}},
 		{"an absurd amount", dialect.Azure, `{"max_tokens":1e300,"n":1e300}`, throttle.Cost{Requests: 1, Tokens: throttle.MaxAmount, Output: throttle.MaxAmount}},
+		{"an absurd amount beside a prompt", dialect.Generic, `{"prompt":"1234","max_tokens":1e300}`, throttle.Cost{Requests: 1, Input: 1, Output: throttle.MaxAmount - 1}},
 		{"a picture", dialect.Anthropic, `{"max_tokens":9,"messages":[{"content":[{"type":"image","source":{"type":"base64","data":"` + file + `"}}]}]}`, throttle.Cost{Requests: 1, Input: 1000, Output: 9}},
 		{"a picture elsewhere", dialect.Generic, `{"messages":[{"content":[{"image_url":{"url":"https://x/y.png"}}]}]}`, throttle.Cost{Requests: 1, Input: 1000}},
 		{"a picture as an address", dialect.Generic, `{"input":"data:image/png;base64,` + file + `"}`, throttle.Cost{Requests: 1, Input: 1000}},

@@ -111,6 +111,8 @@ func parse(text []byte, n int64, f Format) Request {
 		r.Bad = fmt.Sprintf("method is %q: only POST can be sent", method)
 	case f == OpenAI && len(line.value("body")) == 0 && len(line.value("params")) > 0:
 		r.Bad = "body is missing, but params is there: use --format anthropic"
+	case f == Anthropic && len(line.value("params")) == 0 && len(line.value("body")) > 0:
+		r.Bad = "params is missing, but body is there: use --format openai"
 	case r.URL == "":
 		r.Bad = `url is missing, such as "/v1/chat/completions"`
 	case !strings.HasPrefix(r.URL, "/") && !strings.HasPrefix(r.URL, "https://") && !strings.HasPrefix(r.URL, "http://"):

@@ -258,6 +258,7 @@ func TestACustomIDIsTakenAsItIsOrRefused(t *testing.T) {
 	} {
 		assert.Equal(t, want, read(line, requests.OpenAI).Bad, line)
 	}
+	assert.Equal(t, "params is missing, but body is there: use --format openai", read(`{"custom_id":"a","url":"/v1/x","body":{}}`, requests.Anthropic).Bad)
 	assert.Equal(t, `"Params" must be spelled params`, read(`{"custom_id":"a","Params":{}}`, requests.Anthropic).Bad)
 	for line, want := range map[string]string{
 		`{"custom_id":"a","url":"/v1/x","body":{"stream":true,"model":5,"stream":false}` + many(40) + `}`: "a",

@@ -36,3 +36,17 @@ func TestTheNextProcessKeepsItsFiles(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, f.Close())
 }
+
+// A process that does not get the file of failures leaves no empty file for results, and names the flag to change.
+func TestAFileOfFailuresThatIsInUse(t *testing.T) {
+	dir := t.TempDir()
+	errs := filepath.Join(dir, "e")
+	first, err := results.OpenFiles(filepath.Join(dir, "o"), errs, requests.OpenAI)
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, first.Close()) }()
+
+	_, err = results.OpenFiles(filepath.Join(dir, "other"), errs, requests.OpenAI)
+
+	require.ErrorContains(t, err, "use another --errors")
+	assert.NoFileExists(t, filepath.Join(dir, "other"))
+}

@@ -31,28 +31,31 @@ var _ node.ResumableSink[requests.Request, Answer] = (*Files)(nil)
 func OpenFiles(out, errs string, format requests.Format) (*Files, error) {
 	f := &Files{outPath: out, errsPath: errs, format: format}
 	var err error
-	if f.out, err = openFile(out); err != nil {
+	if f.out, err = openFile(out, "--out"); err != nil {
 		return nil, fmt.Errorf("the results cannot be written: %w", err)
 	}
-	if f.errs, err = openFile(errs); err != nil {
-		return nil, errors.Join(fmt.Errorf("the failures cannot be written: %w", err), f.out.Close())
+	if f.errs, err = openFile(errs, "--errors"); err != nil {
+		return nil, errors.Join(fmt.Errorf("the failures cannot be written: %w", err), f.out.CloseUsed())
 	}
 	return f, nil
 }
 
 // BusyError is a file that another process is writing.
-type BusyError struct{ Path string }
-
-// Error names the file.
-func (e *BusyError) Error() string {
-	return e.Path + " is being written by another process: wait for it, or use another --out"
+type BusyError struct {
+	Path string
+	Flag string // that names the file
 }
 
-// openFile opens the file at path, and does not change it.
-func openFile(path string) (*appendfile.File, error) {
+// Error names the file and the remedy.
+func (e *BusyError) Error() string {
+	return e.Path + " is being written by another process: wait for it, or use another " + e.Flag
+}
+
+// openFile opens the file at path, which flag names, and does not change it.
+func openFile(path, flag string) (*appendfile.File, error) {
 	f, err := appendfile.Open(path)
 	if errors.Is(err, appendfile.ErrBusy) {
-		err = &BusyError{path}
+		err = &BusyError{path, flag}
 	}
 	return f, err
 }

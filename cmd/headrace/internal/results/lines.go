@@ -25,13 +25,13 @@ const Stdout = "-"
 func OpenLines(out, errs string, stdout io.Writer, format requests.Format) (*Lines, error) {
 	l := &Lines{out: stdout, format: format}
 	if out != Stdout {
-		f, err := open(out)
+		f, err := open(out, "--out")
 		if err != nil {
 			return nil, fmt.Errorf("the results cannot be written: %w", err)
 		}
 		l.out, l.files = f, append(l.files, f)
 	}
-	f, err := open(errs)
+	f, err := open(errs, "--errors")
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("the failures cannot be written: %w", err), l.Close())
 	}
@@ -39,11 +39,11 @@ func OpenLines(out, errs string, stdout io.Writer, format requests.Format) (*Lin
 	return l, nil
 }
 
-func open(path string) (*os.File, error) {
+func open(path, flag string) (*os.File, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return os.OpenFile(path, os.O_WRONLY, 0) //nolint:gosec // the user names it
 	}
-	f, err := openFile(path)
+	f, err := openFile(path, flag)
 	if err != nil {
 		return nil, err
 	}

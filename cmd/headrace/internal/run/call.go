@@ -29,7 +29,8 @@ type caller struct {
 	*settings.Run
 
 	client  *httpclient.Client
-	secrets scrubber // secrets that no output may repeat
+	hard    []throttle.Window // what no call may exceed: with --law fixed or aimd, or a store, the limits of a preset too
+	secrets scrubber          // secrets that no output may repeat
 	keeper  replay.Keeper
 	routes  routes
 	reach   reach
@@ -53,7 +54,7 @@ func (c *caller) cost(q requests.Request) throttle.Cost {
 
 // unsendable returns tooLarge for the estimated cost of q.
 func (c *caller) unsendable(q *requests.Request) string {
-	if len(c.Spec.Limits.Windows) == 0 {
+	if len(c.hard) == 0 {
 		return ""
 	}
 	return c.tooLarge(c.Dialect.Estimate(nil, []byte(q.Body)))
@@ -61,7 +62,7 @@ func (c *caller) unsendable(q *requests.Request) string {
 
 // tooLarge returns why a request of that cost can never be sent, or an empty text if it can.
 func (c *caller) tooLarge(cost throttle.Cost) string {
-	for _, w := range c.Spec.Limits.Windows {
+	for _, w := range c.hard {
 		if n := cost.Of(w.Unit()); n > w.Max() {
 			return fmt.Sprintf("it may take %d %s (estimated), and the limit of %s admits no more than %d at once: raise the limit and use --retry-failed",
 				n, w.Unit(), w, w.Max())
@@ -102,7 +103,7 @@ var errAgain = errors.New("again")
 func (c *caller) send(ctx context.Context, q *requests.Request, number int64) (results.Answer, error) {
 	req, err := c.request(ctx, q)
 	if err != nil {
-		return fail(&results.RequestError{Code: results.BadLine, Message: "url is none", Line: q.Line, Of: q.Hash()})
+		return fail(&results.RequestError{Code: results.BadLine, Message: "url is not valid: use a path, such as /v1/chat/completions", Line: q.Line, Of: q.Hash()})
 	}
 	resp, err := c.client.Do(req)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 func (j *Job) caller(stop context.CancelCauseFunc) (*caller, error) {
 	c := &caller{
 		Run: j.Run, once: j.idempotencyKey, stop: stop, reach: reach{host: j.Base.Host, maxWait: j.MaxWait},
-		alike: alike{off: j.MaxFailures != nil},
+		alike: alike{off: j.MaxFailures != nil}, hard: j.guard.Stats().Limits.Windows,
 	}
 	config := httpclient.Config{
 		Service: j.Base.Host, UserAgent: j.Agent, NoIDs: true,

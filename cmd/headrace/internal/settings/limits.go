@@ -37,7 +37,7 @@ func (r *Run) limits(p *problems) {
 		caps.Windows = append(caps.Windows, throttle.Sliding(r.TPM, time.Minute).Of(throttle.Tokens))
 	}
 	caps.Concurrency = least(caps.Concurrency, max(0, r.Concurrency))
-	r.Spec.Law, r.Spec.MaxWait = registry.Law(r.Law), r.MaxWait
+	r.Spec.Law, r.Spec.MaxWait = registry.Law(r.Law), max(0, r.MaxWait) // bounds reports one that is negative
 	switch r.Spec.Law {
 	case "", registry.Measured, registry.AIMD, registry.Fixed:
 	default:

@@ -125,7 +125,7 @@ func (r *Run) provider(p *problems) (name string) {
 	u, err := url.Parse(r.BaseURL)
 	switch {
 	case err != nil:
-		p.addf("--base-url", "it is no URL") // the error may hold a key
+		p.addf("--base-url", "it is not a valid URL: use one such as http://localhost:8000/v1") // the error may hold a key
 		return name
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		p.addf("--base-url", "it has to begin with https:// or http:// and a host")

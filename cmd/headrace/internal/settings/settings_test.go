@@ -81,6 +81,10 @@ func TestProblemsNameTheirFlag(t *testing.T) {
 	assert.NotContains(t, err.Error(), "secret")
 
 	f = usual()
+	f.MaxWait = -1
+	_, err = settings.Resolve(f, env("OPENAI_API_KEY", "k"))
+	require.EqualError(t, err, "--max-wait: -1ns is not positive")
+	f = usual()
 	f.Law = "fixed"
 	_, err = settings.Resolve(f, env("OPENAI_API_KEY", "k"))
 	require.ErrorContains(t, err, "fixed has nothing to keep")
