@@ -114,7 +114,6 @@ func (c *caller) send(ctx context.Context, q *requests.Request, number int64) (r
 	if err != nil {
 		return c.broken(ctx, q, number, err)
 	}
-	c.reach.reached()
 	return c.judge(ctx, q, number, resp, body)
 }
 
@@ -186,8 +185,27 @@ func (c *caller) broken(ctx context.Context, q *requests.Request, number int64, 
 		guard.Report(ctx, adaptive.Feedback{Verdict: adaptive.Overloaded, RetryAfter: pause, Source: "no connection"})
 		return fail(failure)
 	}
-	guard.Report(ctx, adaptive.Feedback{Verdict: adaptive.Transient})
+	f := adaptive.Feedback{Verdict: adaptive.Transient}
+	if stop := c.works(&f, failure.Message); stop != nil {
+		return c.end(stop)
+	}
+	guard.Report(ctx, f)
 	return fail(failure)
+}
+
+// works records whether the service works, or why it does not, in its words. In an outage, f becomes a refusal for which requests
+// wait, or there is a reason to stop.
+func (c *caller) works(f *adaptive.Feedback, says string) *StopError {
+	if f.Verdict != adaptive.Transient {
+		c.reach.reached()
+		return nil
+	}
+	pause, stop := c.reach.broke(time.Now(), errors.New(says))
+	if pause > 0 {
+		f.Verdict, f.Kind, f.Source = adaptive.Overloaded, adaptive.UnknownKind, "an outage"
+		f.RetryAfter = max(f.RetryAfter, pause)
+	}
+	return stop
 }
 
 // wait returns errAgain after d, or why ctx has ended.
@@ -244,6 +262,9 @@ func (c *caller) judge(
 		f.Verdict = adaptive.OK
 		guard.Report(ctx, f)
 		return c.end(&StopError{Quota, "the quota or the credit of the account is used up: " + failure.Message})
+	}
+	if stop := c.works(&f, fmt.Sprintf("%d: %s", failure.StatusCode, failure.Message)); stop != nil {
+		return c.end(stop)
 	}
 	guard.Report(ctx, f)
 	switch {

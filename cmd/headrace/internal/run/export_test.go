@@ -31,6 +31,11 @@ func (g *Reach) Lost(now time.Time, err error) (pause time.Duration, ever bool, 
 	return g.lost(now, err)
 }
 
+// Broke records a call that failed with a 5xx or a broken connection.
+func (g *Reach) Broke(now time.Time, err error) (pause time.Duration, stop *StopError) {
+	return g.broke(now, err)
+}
+
 // Reached notes an answer.
 func (g *Reach) Reached() { g.reached() }
 

@@ -88,6 +88,36 @@ func TestAHostThatGoesAway(t *testing.T) {
 	assert.ErrorContains(t, stop, "has been unreachable for 3m0s")
 }
 
+// A few failures are those of single requests. After 20 in a row it is an outage, until something else comes back.
+func TestAnOutage(t *testing.T) {
+	t.Parallel()
+	g, now, failed := run.NewReach(time.Minute), time.Unix(0, 0), errors.New("500: oops")
+	broke := func() time.Duration {
+		t.Helper()
+		pause, stop := g.Broke(now, failed)
+		require.Nil(t, stop)
+		return pause
+	}
+	for range 2 {
+		for range 20 {
+			require.Zero(t, broke())
+		}
+		assert.Equal(t, 500*time.Millisecond, broke())
+		assert.Equal(t, 500*time.Millisecond, broke(), "calls that fail together are one failure")
+		now = now.Add(time.Second)
+		assert.Equal(t, time.Second, broke())
+		g.Reached()
+	}
+	for range 20 {
+		broke()
+	}
+	now = now.Add(time.Minute)
+	_, stop := g.Broke(now, failed)
+	require.NotNil(t, stop)
+	assert.Equal(t, run.Unreachable, stop.Reason)
+	assert.EqualError(t, stop, "all calls to h have failed for 1m0s: 500: oops")
+}
+
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
