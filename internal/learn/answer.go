@@ -32,7 +32,7 @@ func (m *Machine) Answered(now float64, c Call, a Answer) {
 	m.trip += callWeight * (min(max(tiny, now-c.At), mostTrip) - m.trip)
 	if m.tally.Counts(c) {
 		m.tally.Answered(c, a.Used)
-		m.Tokens.Return(c.Tokens - a.Used)
+		m.Tokens.Return(m.paced(c.Tokens) - a.Used)
 		m.quota.Tokens.part.Return(c.Tokens - a.Used)
 	}
 	m.Heard(now, c, a.Calls, a.Tokens)

@@ -93,7 +93,7 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 		m.Door.Pause(now, m.Calls.Rate)
 	case 2*wait*m.Calls.Pace() < 1 && !m.Door.short(): // less than half of an interval
 		m.Calls.Again(1)
-		m.Tokens.Again(c.Tokens)
+		m.Tokens.Again(m.paced(c.Tokens))
 	}
 	d.To = m.Calls.Pace()
 	m.note(d)

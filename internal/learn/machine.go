@@ -166,7 +166,7 @@ func (m *Machine) tick(now float64, slack bool) {
 	m.Calls.Spaced = !m.quota.Calls.Known || m.trust.Ignored(now)
 	m.Flight.Tick(now, held)
 	m.pace(now, &m.Calls, OfCalls, 1, open, held, idle)
-	m.pace(now, &m.Tokens, OfTokens, m.unit, open, held, idle)
+	m.pace(now, &m.Tokens, OfTokens, m.paced(m.unit), open, held, idle)
 	if grow && !slack && !m.off.Has(MemoryRule) {
 		m.retry(now)
 	}
@@ -334,7 +334,7 @@ func (m *Machine) wait(now, tokens float64, inFlight int) float64 {
 func (m *Machine) paceWait(now, tokens float64, few bool) (wait float64) {
 	m.bound = Free
 	var q quotaWait
-	m.quota.Calls.soon, m.quota.Tokens.soon = few && m.Calls.Saves(1), few && m.Tokens.Saves(tokens)
+	m.quota.Calls.soon, m.quota.Tokens.soon = few && m.Calls.Saves(1), few && m.Tokens.Saves(m.paced(tokens))
 	if !m.trust.Ignored(now) {
 		q = m.quota.wait(now, tokens, &m.tally)
 	}
@@ -354,7 +354,7 @@ func (m *Machine) paceWait(now, tokens float64, few bool) (wait float64) {
 		m.binding(false, true)
 		m.bound, wait = ByCalls, max(wait, d)
 	}
-	if d := m.Tokens.Wait(tokens); tokens > 0 && d > 0 && !q.tokens && !m.quota.Tokens.soon {
+	if d := m.Tokens.Wait(m.paced(tokens)); tokens > 0 && d > 0 && !q.tokens && !m.quota.Tokens.soon {
 		m.Flight.Binding, m.Tokens.Binding = false, true
 		if wait == 0 {
 			m.Calls.Binding = false
@@ -367,6 +367,12 @@ func (m *Machine) paceWait(now, tokens float64, few bool) (wait float64) {
 		m.spaced = m.bound == ByCalls
 	}
 	return wait
+}
+
+// paced is what a call that reserves so many tokens counts for in their pace. An estimate far above what is usual is likely to be
+// wrong, and the provider decides about the call: it waits for some minutes at most, and those behind it with it.
+func (m *Machine) paced(tokens float64) float64 {
+	return min(tokens, max(mostPaced*m.Tokens.Rate, outlier*m.tally.each()))
 }
 
 // Slack records that no call waits: no time for growth.
@@ -391,7 +397,7 @@ func (m *Machine) Sent(c Call) {
 		m.note(Decision{At: c.At, Kind: Verdict, Why: WhyNoNoise})
 	}
 	m.Calls.Take(1)
-	m.Tokens.Take(c.Tokens)
+	m.Tokens.Take(m.paced(c.Tokens))
 	m.tally.Sent(c)
 	if m.spaced {
 		m.tally.fates.Spaced(c.Seq)
@@ -415,7 +421,7 @@ func (m *Machine) Unsent(c Call) {
 		return
 	}
 	m.Calls.Return(1)
-	m.Tokens.Return(c.Tokens)
+	m.Tokens.Return(m.paced(c.Tokens))
 	m.tally.Refused(c)
 	m.quota.Unsent(c)
 }

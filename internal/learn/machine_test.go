@@ -897,3 +897,27 @@ func TestAProcessThatSleepsDoesNotGrow(t *testing.T) {
 		assert.Equal(t, c.grows, r.Calls.active > 0, name)
 	}
 }
+
+// An estimate far above those before it is likely to be wrong, and would hold all others back for as long as its tokens take.
+func TestAHugeCallDelaysNoneForLong(t *testing.T) {
+	const rate, longest = 100.0, 4 * 60
+	waits := func(tokens ...float64) (waited []float64) {
+		m := New(Config{Initial: 10, Max: 100, CallRate: 10, TokenRate: rate})
+		now, total := 0.0, 0.0
+		for i, n := range tokens {
+			began := now
+			for d := m.Wait(now, n, 0); d > 0; d = m.Wait(now, n, 0) {
+				now += d
+			}
+			total += n
+			m.Sent(Call{Seq: int64(i + 1), At: now, Tokens: n, Total: total})
+			waited = append(waited, now-began)
+		}
+		return waited
+	}
+	huge := waits(10, 1e6, 10)
+	assert.InDelta(t, longest, huge[1], longest*rare)
+	assert.Less(t, huge[2], 1.0)
+	large := waits(600*rate, 600*rate, 600*rate)
+	assert.InDelta(t, 600, large[1], 600*rare, "if all are as large, it is no error")
+}

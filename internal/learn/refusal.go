@@ -140,7 +140,7 @@ func (m *Machine) account(now float64, c Call, r *Refusal) {
 	m.tally.Refused(c)
 	m.quota.Refused(c)
 	m.Calls.Refund(1)
-	m.Tokens.Return(c.Tokens)
+	m.Tokens.Return(m.paced(c.Tokens))
 }
 
 // SlowFor is for how many seconds a provider that calls a ramp too steep wants no growth. Source: OpenAI's guide to rate limits, 2026-07.
