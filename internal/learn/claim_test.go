@@ -317,3 +317,19 @@ func TestASharedCapThatRejectsCallsAloneIsGivenUp(t *testing.T) {
 	}
 	assert.GreaterOrEqual(t, r.Door.refused, convinced)
 }
+
+// Nothing is admitted while the calls that fill a cap are out, which may take minutes.
+func TestAFullCapAdmitsNothingUntilACallEnds(t *testing.T) {
+	for ends, want := range map[bool]bool{false: true, true: false} {
+		r := runMachine(Config{})
+		out := r.send(1)
+		r.Refused(1.1, r.send(1), Refusal{})
+		if ends {
+			r.Answered(1.2, out, Answer{InFlight: 4})
+		}
+		for at := 2.0; at < 2+noneTaken; at++ {
+			r.Refused(at+0.1, r.send(at), Refusal{})
+		}
+		assert.Equal(t, want, r.Flight.Claimed, "a call ends: %v", ends)
+	}
+}

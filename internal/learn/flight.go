@@ -129,7 +129,8 @@ func (f *Flight) gain() float64 {
 	return 0.5
 }
 
-// Cap claims a cap of n calls.
+// Cap claims a cap of n calls. While levels agree, a call above them is tried only when a cut should have helped: a rejection
+// that comes sooner speaks against the cap.
 func (f *Flight) Cap(n, rtt float64) {
 	n = max(1, n)
 	stable := f.mode != steady || math.Abs(n-f.level) <= 1 && f.level > 0
@@ -141,6 +142,9 @@ func (f *Flight) Cap(n, rtt float64) {
 	f.cycle = settled(n / max(rtt, tiny))
 	f.highs[f.high%len(f.highs)] = n
 	f.high++
+	if f.Agreed() {
+		f.cycle = max(f.cycle, slowTrips*rtt)
+	}
 }
 
 // Hover cuts the bound by a step, and lets it grow so that one such step comes
@@ -162,9 +166,10 @@ const (
 )
 
 const (
-	holdsFor  = climb  // of a cycle in flight, in which the bound returns to its level
-	probeGain = rare   // of the level, by which the bound grows in half a cycle after that
-	cutsAbove = enough // cuts above where a bound hovers: clearly above
+	holdsFor  = climb                // of a cycle in flight, in which the bound returns to its level
+	probeGain = rare                 // of the level, by which the bound grows in half a cycle after that
+	cutsAbove = enough               // cuts above where a bound hovers: clearly above
+	slowTrips = soonTrips / holdsFor // round trips: the shortest cycle of levels that agree, so that its first soonTrips try no more
 )
 
 // Follow has the bound follow the pace.

@@ -99,6 +99,17 @@ func TestCapAgain(t *testing.T) {
 	}
 }
 
+// A rejection that comes sooner says that the cut has not helped.
+func TestACapThatHoldsIsNotProbedInTheTimeInWhichACutHelps(t *testing.T) {
+	f := NewFlight(30, 1000)
+	for n, want := range []float64{holdsFor * settled(0.1), holdsFor * settled(0.1), soonTrips * 100} {
+		f.Cap(10, 100)
+		assert.InDelta(t, want, f.Next(), 1e-9, "refusal %d", n+1)
+	}
+	f.Cap(5, 100)
+	assert.InDelta(t, holdsFor*settled(0.05), f.Next(), 1e-9, "another level")
+}
+
 func TestClimbingStartsAboveEveryLevelRefusedOfLate(t *testing.T) {
 	for _, c := range []struct {
 		name    string

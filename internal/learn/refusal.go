@@ -254,10 +254,11 @@ func (m *Machine) fined(now float64, c Call, r *Refusal) {
 	}
 }
 
-const noneTaken = handful // calls that were refused while none was taken: it is no cap that refuses
+const noneTaken = handful // calls that were refused while none was taken, although one has ended: it is no cap that refuses
 
 // noCap reports whether no cap can be what refuses the call c although nothing is admitted: one of ours takes what is
-// below it. Others may fill one that they share, but not each time that a call is alone.
+// below it, and takes a call when another one has ended. Others may fill one that they share, but not each time that a
+// call is alone.
 func (m *Machine) noCap(c Call) bool {
 	if m.Flight.Claimed && m.claim.named { // other limits and errors do not name it
 		return false
@@ -265,6 +266,6 @@ func (m *Machine) noCap(c Call) bool {
 	if m.Flight.mode == hovering {
 		return m.Flight.Claimed && m.Door.refused >= convinced && m.claim.wasLonely(c)
 	}
-	drained, full := float64(c.Others) < 0.5*m.held(), m.Flight.Claimed && m.tally.refused >= noneTaken
-	return drained || full
+	drained, room := float64(c.Others) < 0.5*m.held(), m.tally.ends > m.tally.endsBy
+	return drained || room && m.Flight.Claimed && m.tally.refused >= noneTaken
 }

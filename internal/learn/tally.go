@@ -16,6 +16,7 @@ type Tally struct {
 	ended   float64 // tokens reserved for them
 	used    float64 // and used by them
 	givenBy float64 // by the mark
+	endsBy  float64 // likewise
 	history History
 	fates   Fates
 	perCall float64 // tokens that a call really takes, smoothed
@@ -113,7 +114,7 @@ func (t *Tally) Refused(c Call) {
 // Mark begins anew at a refused call.
 func (t *Tally) Mark(c Call) {
 	t.mark = c
-	t.refused, t.lost, t.givenBy = 0, 0, t.given
+	t.refused, t.lost, t.givenBy, t.endsBy = 0, 0, t.given, t.ends
 	t.few, t.next = t.next, stretch{}
 }
 
