@@ -53,9 +53,11 @@ func TestARefusalEndsTheTrialOfARate(t *testing.T) {
 	r := fell()
 	r.until(3, 33)
 	assert.InDelta(t, 10, r.Calls.Rate, 1e-9)
+	r.noise.unexplained = convinced
 	r.Refused(33.5, r.send(33.4), Refusal{Names: CallLimit})
 	assert.InDelta(t, 5, r.Calls.Rate, 1e-9, "and it measures nothing")
 	assert.Equal(t, WhyNotYet, r.decided[len(r.decided)-1].Why)
+	assert.Zero(t, r.noise.unexplained, "a limit that has fallen explains the refusals before")
 }
 
 func TestTheCallsInFlightBeforeAnOverloadAreTriedCallByCall(t *testing.T) {
