@@ -58,6 +58,7 @@ func TestARefusalEndsTheTrialOfARate(t *testing.T) {
 	assert.InDelta(t, 5, r.Calls.Rate, 1e-9, "and it measures nothing")
 	assert.Equal(t, WhyNotYet, r.decided[len(r.decided)-1].Why)
 	assert.Zero(t, r.noise.unexplained, "a limit that has fallen explains the refusals before")
+	assert.InDelta(t, r.Door.trip, r.rates.trip, 0, "the next trial takes what this one has cost into account")
 }
 
 func TestTheCallsInFlightBeforeAnOverloadAreTriedCallByCall(t *testing.T) {
