@@ -250,6 +250,7 @@ func (m *Machine) retried(now float64, c Call) bool {
 	if rates {
 		before := m.Calls.Pace()
 		m.Calls.Set(m.rates.Refused(now), m.cycle())
+		m.noise.Forget() // a limit that has fallen explains what was refused before
 		m.note(Decision{At: now, Kind: Cut, Of: OfCalls, From: before, To: m.Calls.Pace(), Why: WhyNotYet})
 	}
 	if levels {

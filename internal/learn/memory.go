@@ -9,8 +9,9 @@ type Memory struct {
 	high  float64 // what held
 	until float64 // trials end
 	next  float64 // when the next one is; 0: nothing has fallen
-	pause float64 // seconds before it, twice as long each time, also from one fall to the next
+	pause float64 // seconds before it, longer each time, also from one fall to the next
 	held  float64 // when a trial succeeded last
+	trip  float64 // seconds until a rejection is received: what leaves meanwhile is rejected, too
 
 	trying bool    // a trial runs
 	before int64   // the last call sent before it
@@ -21,6 +22,8 @@ type Memory struct {
 const memoryFell = 0.7 // of what held: below it, a rate or a level has fallen; the families of providers
 
 const rarestTrial = 0.5 * remembered // seconds from one trial to the next, at most: what fell may come back
+
+const cheapLonger = 1.0 / several // of the pause before a cheap trial: the next pause is longer by so much
 
 const (
 	trialTaken = 2 * handful  // calls of a trial that are taken, twice what a bucket may have held: what held before holds again
@@ -85,7 +88,11 @@ func (m *Memory) fell(now, first float64) {
 }
 
 func (m *Memory) postpone(now, first float64) {
-	m.pause = min(rarestTrial, max(first, 2*m.pause))
+	longer := m.pause
+	if first < m.first { // the trial is cheap
+		longer *= cheapLonger
+	}
+	m.pause = min(rarestTrial, max(first, m.pause+longer))
 	m.next = now + m.pause
 }
 
@@ -137,6 +144,7 @@ func (m *Memory) Stop(now float64) {
 // returns the value from which it began.
 func (m *Memory) Refused(now float64) (low float64) {
 	m.trying = false
-	m.postpone(now, m.first)
+	cost := 1 + m.trip*m.high // calls
+	m.postpone(now, min(m.first, cost*m.soon(now, m.low)))
 	return m.low
 }

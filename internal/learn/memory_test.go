@@ -9,11 +9,14 @@ import (
 
 // trials are when a rate that fell from high is tried again until the moment to;
 // each trial is refused at once.
-func trials(m *Memory, from, to float64) (at []float64) {
+func trials(m *Memory, from, to float64) []float64 { return trialsFrom(m, 1, from, to) }
+
+// trialsFrom are the same from a rate of low.
+func trialsFrom(m *Memory, low, from, to float64) (at []float64) {
 	for now := from; now < to; now++ {
 		if m.Due(now) {
 			at = append(at, now-from)
-			m.Begin(int64(now), 1)
+			m.Begin(int64(now), low)
 			m.Refused(now)
 		}
 	}
@@ -31,23 +34,26 @@ func TestWhatHeldIsTriedAgain(t *testing.T) {
 	assert.Equal(t, []float64{2, 6, 14, 30, 62, 126, 254, 510}, trials(&m, 200, 4000), "until 15 minutes are over")
 }
 
-// The trial of a rate costs about one call: after fifty at the rate that is left.
+// The first trial of a rate costs about one call: after fifty at the rate that is left. The next ones cost as many calls as leave
+// until a rejection is received.
 func TestTheLessIsLostTheSoonerARateIsTriedAgain(t *testing.T) {
 	for name, c := range map[string]struct {
-		value, held float64
-		want        []float64
+		value, held, trip float64
+		want              []float64
 	}{
-		"five a second":         {5, 0, []float64{10, 40}},
-		"one a second":          {1, 0, []float64{30, 90}},
-		"a hundred":             {100, 0, []float64{2, 32}},
-		"it held for too short": {5, 980, []float64{30, 90}},
-		"it held for long":      {5, 970, []float64{10, 40}},
+		"five a second":         {5, 0, 0, []float64{10, 23, 39, 59, 84}},
+		"one a second":          {1, 0, 0, []float64{30, 90}},
+		"a hundred":             {100, 0, 0, []float64{2, 5, 9, 13, 18, 25, 33, 43, 55, 70, 89}},
+		"five calls a trial":    {50, 0, 0.004, []float64{2, 12, 25, 41, 61, 86}},
+		"a hundred calls":       {5, 0, 0.1, []float64{10, 40}},
+		"it held for too short": {5, 980, 0, []float64{30, 68}},
+		"it held for long":      {5, 970, 0, []float64{10, 23, 39, 59, 84}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := Memory{first: 30, rate: true, held: c.held}
+			m := Memory{first: 30, rate: true, held: c.held, trip: c.trip}
 			m.Marked(0, 1000, true)
 			m.Marked(1000, c.value, false)
-			assert.Equal(t, c.want, trials(&m, 1000, 1091))
+			assert.Equal(t, c.want, trialsFrom(&m, c.value, 1000, 1091))
 		})
 	}
 }
