@@ -167,6 +167,15 @@ func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentifu
 	return max(0, min((need-left)/m.net(), fills)), false
 }
 
+// exceeded reports whether clearly less than used has been left in the last quarter of an hour.
+func (m *Mirror) exceeded(used float64) bool {
+	room := m.full + m.refill*remembered
+	if m.turn.Windowed() {
+		room = m.limit * (1 + remembered/max(m.turn.span, leastTurn))
+	}
+	return m.Known && used > (1+draftShare)*room
+}
+
 // windowWait spreads what is left of a window over the rest of its time, unless it may be sent at once.
 func (m *Mirror) windowWait(now, n, own float64) (wait, left float64) {
 	if m.turn.Pass(now - resetError) { // the new window is known by what was sent in it
