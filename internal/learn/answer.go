@@ -23,8 +23,7 @@ func (m *Machine) Answered(now float64, c Call, a Answer) {
 	}
 	m.trust.Taken()
 	if m.quota.draft.Taken(c, a.Used) {
-		m.trust.Low(now)
-		m.note(Decision{At: now, Kind: Verdict, Wait: m.trust.pause, Why: WhyLow})
+		m.low(now)
 	}
 	if m.Door.Opens(c.At) {
 		m.opened(c.At)
@@ -44,6 +43,12 @@ func (m *Machine) Answered(now float64, c Call, a Answer) {
 		}
 		m.claim.Taken(c.Others)
 	}
+}
+
+// low ignores the headers because more is admitted than they leave room for.
+func (m *Machine) low(now float64) {
+	m.trust.Low(now)
+	m.note(Decision{At: now, Kind: Verdict, Wait: m.trust.pause, Why: WhyLow})
 }
 
 // Heard applies the headers of a call that succeeded, which may be still running.

@@ -11,9 +11,19 @@ type Calm struct {
 	until   float64 // Settled refutes caps; 0: it has refuted none
 	stretch float64
 	agreed  int // marks in a row that agreed with the one before
+	short   int // marks that calls of other processes explain, less those that they do not
 }
 
 const calmMost = 2 // settled cycles: the longest cycle, while marks agree
+
+// What shortens the cycles of a slow rate that others share.
+const (
+	besideCalls = handful    // calls of the longest cycle
+	shortSame   = cautious   // of the known rate: a measurement that is no lower has found the same
+	shortLeast  = memoryFell // of the known rate: a lower measurement shows that the limit has fallen
+	shortSoon   = recent     // calls since a mark in which the next one is too soon for a limit that stays
+	shortMost   = 2 * enough // of the marks that show this, at most, count
+)
 
 // Marked compares a measured rate with the one that was known; 0: none was.
 func (c *Calm) Marked(measured, known float64) {
@@ -28,6 +38,20 @@ func (c *Calm) Marked(measured, known float64) {
 	}
 	c.stretch, c.agreed = 1, 0
 }
+
+// Fell compares the rate after a mark with the one before, when so many calls had left since the mark before. A limit that is not
+// shared admits what was measured, even after it has fallen. If marks keep coming soon, and each finds somewhat less, other processes
+// have used what the rejected calls needed. Each mark would lower the rate, and most of a slow limit would remain unused.
+func (c *Calm) Fell(rate, before, calls float64) {
+	if part := rate / before; part >= shortSame || calls > shortSoon || before >= 1 {
+		c.Met()
+	} else if part >= shortLeast {
+		c.short = min(shortMost, c.short+1)
+	}
+}
+
+// Met notes a mark that calls of other processes do not explain.
+func (c *Calm) Met() { c.short = max(0, c.short-1) }
 
 // Refutes reports whether a cap is refuted because it holds less than Settled. If marks have not agreed about any rate since the
 // first one, Settled is forgotten instead: it was the rate of another limit.
@@ -49,5 +73,9 @@ func (c *Calm) Cycle(rate float64) float64 {
 	if c.share > 0 {
 		return c.stretch * evenCycle(rate/c.share)
 	}
-	return c.stretch * Cycle(rate)
+	cycle := c.stretch * Cycle(rate)
+	if c.short >= enough && rate < 1 {
+		return min(cycle, max(cycleShortest, besideCalls/max(rate, leastRate)))
+	}
+	return cycle
 }

@@ -66,3 +66,69 @@ func TestARateRefutesCapsForAQuarterOfAnHour(t *testing.T) {
 	assert.False(t, c.Refutes(1000+2*remembered))
 	assert.Zero(t, c.Settled)
 }
+
+func TestOthersLeaveLessAndLessOfASlowRate(t *testing.T) {
+	type mark struct{ rate, before, calls float64 }
+	less, fell := mark{0.1, 0.12, 9}, mark{0.1, 0.15, 9}
+	for name, c := range map[string]struct {
+		marks []mark
+		want  float64
+	}{
+		"three find less":       {[]mark{less, less, less}, 100},
+		"two":                   {[]mark{less, less}, Cycle(0.1)},
+		"one finds as much":     {[]mark{less, less, {0.1, 0.104, 9}, less}, Cycle(0.1)},
+		"late":                  {[]mark{less, less, {0.1, 0.12, 31}, less}, Cycle(0.1)},
+		"the limit has fallen":  {[]mark{fell, fell, fell, fell}, Cycle(0.1)},
+		"that is no such sign":  {[]mark{less, less, fell, less}, 100},
+		"it was no slow rate":   {[]mark{{0.8, 1, 9}, {0.8, 1, 9}, {0.8, 1, 9}}, Cycle(0.1)},
+		"as much again, thrice": {[]mark{less, less, less, {1, 1, 9}, {1, 1, 9}, {1, 1, 9}}, Cycle(0.1)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := Calm{stretch: 1}
+			for _, m := range c.marks {
+				k.Fell(m.rate, m.before, m.calls)
+			}
+			assert.InDelta(t, c.want, k.Cycle(0.1), 1e-9)
+		})
+	}
+	k := Calm{stretch: 1, short: shortMost}
+	k.Fell(0.1, 0.12, 9)
+	assert.Equal(t, shortMost, k.short)
+	assert.InDelta(t, cycleShortest, k.Cycle(0.9), 1e-9)
+	assert.InDelta(t, Cycle(1), k.Cycle(1), 1e-9, "a fast rate")
+}
+
+// Every fifth call is rejected, and each time they are further apart.
+func TestASlowRateThatOthersUseIsProbedSoon(t *testing.T) {
+	for name, c := range map[string]struct {
+		tokens, window, slower float64
+		soon                   bool
+	}{
+		"others use it":           {0, 0, 1.2, true},
+		"it stays":                {0, 0, 1, false},
+		"in a window":             {0, 60, 1.2, false},
+		"tokens may have run out": {100, 0, 1.2, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := runMachine(Config{CallRate: 0.5})
+			r.spans.Window = c.window
+			at, gap := 0.0, 2.0
+			for seq := int64(1); seq <= 25; seq++ {
+				at += gap
+				call := Call{Seq: seq, At: at, Tokens: c.tokens, Total: c.tokens * float64(seq)}
+				r.Sent(call)
+				if seq%5 > 0 {
+					r.Answered(at, call, Answer{Used: c.tokens})
+					continue
+				}
+				r.Refused(at, call, Refusal{Asked: 1})
+				gap *= c.slower
+			}
+			if c.soon {
+				assert.InDelta(t, besideCalls/r.Calls.Rate, r.Calls.cycle, 1e-9)
+			} else {
+				assert.GreaterOrEqual(t, r.Calls.cycle, Cycle(r.Calls.Rate))
+			}
+		})
+	}
+}

@@ -63,6 +63,11 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	}
 	if m.Calls.On && !m.off.Has(GrowthRule) {
 		m.calm.Marked(measured.Calls, m.Calls.Rate)
+		if m.Tokens.On || m.spans.Window > 0 {
+			m.calm.Met()
+		} else {
+			m.calm.Fell(min(measured.Calls, m.Calls.Pace()), m.Calls.Rate, float64(c.Seq-m.tally.mark.Seq))
+		}
 	}
 	if m.Calls.rested { // the small measurements before the pause are over
 		m.tally.next = stretch{}

@@ -195,7 +195,11 @@ func (m *Machine) rest(now float64) {
 // report notes what is believed again of headers and of Retry-Afters since the last tick.
 func (m *Machine) report(now float64) {
 	if m.trust.Ignored(m.at) && !m.trust.Ignored(now) {
-		m.note(Decision{At: now, Kind: Verdict, Why: WhyTrue})
+		if m.trust.low && m.quota.exceeded(now, &m.tally) {
+			m.low(now)
+		} else {
+			m.note(Decision{At: now, Kind: Verdict, Why: WhyTrue})
+		}
 	}
 	for i := range m.factors {
 		if before, factor := m.factors[i], m.Door.truths[i].mul(); factor != before {

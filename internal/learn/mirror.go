@@ -145,7 +145,7 @@ func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentifu
 	if m.turn.Windowed() {
 		wait, left := m.windowWait(now, n, own)
 		rest := m.turn.At - now
-		late := rest <= max(0.5*m.turn.span, cycleShortest)
+		late := rest <= max(0.5*m.turn.span, cycleShortest) && !m.old()
 		return wait, m.limit >= several && late && (left+1)*m.turn.span >= m.limit*rest
 	}
 	n = min(n, m.limit)
@@ -166,6 +166,19 @@ func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentifu
 	}
 	return max(0, min((need-left)/m.net(), fills)), false
 }
+
+// exceeded reports whether clearly less than used has been left in the last quarter of an hour.
+func (m *Mirror) exceeded(used float64) bool {
+	room := m.full + m.refill*remembered
+	if m.turn.Windowed() {
+		room = m.limit * (1 + remembered/max(m.turn.span, leastTurn))
+	}
+	return m.Known && used > (1+draftShare)*room
+}
+
+// old reports whether the newest answer is about a window before the last one. When this one began, and what was sent in it, is unknown
+// then.
+func (m *Mirror) old() bool { return m.turn.At > m.heard+2*m.turn.span }
 
 // windowWait spreads what is left of a window over the rest of its time, unless it may be sent at once.
 func (m *Mirror) windowWait(now, n, own float64) (wait, left float64) {

@@ -309,6 +309,15 @@ func TestAWindowHasRoom(t *testing.T) {
 	}
 }
 
+// Where calls take longer than a window, answers are about windows that are long over.
+func TestAnOldAnswerShowsNoRoomInAWindow(t *testing.T) {
+	for heard, want := range map[float64]bool{8.1: true, 7.9: false} {
+		m := Mirror{Known: true, limit: 10, left: 10, heard: heard, turn: Turn{At: 10, span: 1, votes: enough}}
+		_, plentiful := m.Wait(9.5, 1, 0, 1)
+		assert.Equal(t, want, plentiful, "%v", heard)
+	}
+}
+
 // What a bucket of few calls holds says little: one call is most of it.
 func TestPlentyMeansNothingOfAFewCalls(t *testing.T) {
 	for limit, want := range map[float64]bool{3: false, 4: true} {

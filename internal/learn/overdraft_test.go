@@ -21,6 +21,44 @@ func TestHeadersOfASmallerLimitAreFoundOut(t *testing.T) {
 	assert.False(t, r.trust.Ignored(1100), "they may have become true")
 }
 
+// What is admitted while the headers are ignored shows whether they are still too low. A test would hold calls back.
+func TestHeadersThatAreStillTooLowAreNotTestedAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		rate float64 // admitted later
+		lows int
+	}{"more is admitted": {10, 2}, "less is admitted": {0.4, 1}} {
+		t.Run(name, func(t *testing.T) {
+			r := runMachine(Config{Initial: 10, Max: 100})
+			r.shown = &shown{rate: 1, full: 10, left: 10}
+			r.play(0, 120, constant(10), Refusal{Names: CallLimit, Asked: 1})
+			r.play(120, 1100, constant(c.rate), Refusal{Names: CallLimit, Asked: 1})
+			assert.Equal(t, 1, r.reasons(WhyDraft))
+			assert.Equal(t, c.lows, r.reasons(WhyLow))
+		})
+	}
+}
+
+func TestWhatHeadersLeaveInAQuarterOfAnHour(t *testing.T) {
+	bucket := Mirror{Known: true, full: 100, refill: 2}
+	window := Mirror{Known: true, limit: 60, turn: Turn{span: 60, votes: enough}}
+	unknown := bucket
+	unknown.Known = false
+	for _, c := range []struct {
+		m    Mirror
+		used float64
+		want bool
+	}{{bucket, 2091, true}, {bucket, 2089, false}, {window, 1057, true}, {window, 1055, false}, {unknown, 1e9, false}} {
+		assert.Equal(t, c.want, c.m.exceeded(c.used), "%v", c)
+	}
+	q := Quota{Tokens: bucket, draft: Overdraft{of: OfTokens}}
+	var tally Tally
+	tally.Sent(Call{Seq: 1, At: 1, Tokens: 5000, Total: 5000})
+	tally.Answered(Call{Seq: 1, At: 1, Tokens: 5000}, 2080)
+	assert.False(t, q.exceeded(2, &tally), "what was not used does not count")
+	tally.Answered(Call{Seq: 2, At: 1, Tokens: 5000}, 20)
+	assert.True(t, q.exceeded(2, &tally))
+}
+
 func TestTrueHeadersCostARejectionInFifteenMinutes(t *testing.T) {
 	r := runMachine(Config{Initial: 10, Max: 100})
 	r.shown = &shown{rate: 10, full: 10, left: 10}

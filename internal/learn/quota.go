@@ -122,3 +122,15 @@ func (q *Quota) wait(now, tokens float64, t *Tally) (w quotaWait) {
 	w.wait = max(w.wait, other.wait)
 	return w
 }
+
+// exceeded reports whether clearly more of what the last try was about has been taken in the last quarter of an hour than the headers
+// left room for.
+func (q *Quota) exceeded(now float64, t *Tally) bool {
+	if q.draft.of == OfTokens {
+		_, used := t.Ended(now-remembered, now)
+		return q.Tokens.exceeded(used)
+	}
+	last := t.last
+	last.At = now
+	return q.Calls.exceeded(t.since(last, remembered).Calls)
+}

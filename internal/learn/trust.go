@@ -8,6 +8,7 @@ type Trust struct {
 	pause float64 // for how long the last time, seconds
 	share float64 // of the recent calls, refused although the headers said they would fit
 	open  bool    // a call was taken since the last such refusal: only then does the next count, for headers foretell no outage
+	low   bool    // they are ignored because they are about less than is taken
 }
 
 const (
@@ -39,12 +40,15 @@ func (t *Trust) Broken(now float64) bool {
 }
 
 // Low notes that the headers are about less than is taken, so that they are ignored from now on.
-func (t *Trust) Low(now float64) { t.ignore(now, remembered) }
+func (t *Trust) Low(now float64) {
+	t.ignore(now, remembered)
+	t.low = true
+}
 
 func (t *Trust) ignore(now, least float64) {
 	if now-t.until > 2*t.pause { // true for longer than ignored, apart from the time that it took to find out
 		t.pause = 0
 	}
 	t.pause = min(trustMost, max(least, 2*t.pause))
-	t.until, t.share = now+t.pause, 0
+	t.until, t.share, t.low = now+t.pause, 0, false
 }
