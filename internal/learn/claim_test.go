@@ -272,6 +272,17 @@ func TestACapOnTrialReopensCallByCall(t *testing.T) {
 	}
 }
 
+// Calls from before the first pause end during the next one.
+func TestACapOnTrialReopensFromTheCallsStillInFlightAfterEachPause(t *testing.T) {
+	r := claimedAndShut()
+	for _, inFlight := range []int{3, 1, 0} {
+		at := r.Door.Until
+		assert.Zero(t, r.Wait(at, 100, inFlight))
+		assert.Equal(t, inFlight+1, r.InFlight())
+		r.Refused(at+0.1, r.send(at), Refusal{})
+	}
+}
+
 // The first refusal may be of the first of the calls that left together, which looks as if it had been alone.
 func TestTheFirstOfManyIsNotAlone(t *testing.T) {
 	for others, want := range map[int]bool{0: false, 1: true, 7: true} {
