@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/reopening"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -96,6 +97,9 @@ func closedBy(err error) string {
 		return "the provider reports a used-up quota"
 	}
 	if hit, ok := errors.AsType[*adaptive.RateLimitHit](err); ok && hit.RetryAfter > 0 {
+		if hit.RetryAfter >= reopening.MostSaid {
+			return "the provider asks to wait for at least " + hit.RetryAfter.String()
+		}
 		return "the provider asks to wait for " + hit.RetryAfter.String()
 	}
 	return err.Error()

@@ -10,9 +10,12 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// longest is the longest wait that is passed on: a month's quota is back by
-// then. What asks for more is cut to it.
-const longest = 31 * 24 * time.Hour
+const (
+	// longest is the longest wait that is passed on, 100 years: it can be added to the time without an overflow.
+	longest = 876_000 * time.Hour
+	// longestReset is the longest time until a reset. A monthly quota is back by then.
+	longestReset = 31 * 24 * time.Hour
+)
 
 // Numbers in a reset are distinguished by size, because header names do not help: epoch seconds have had ten digits since 2001,
 // and no window is 11 days long.

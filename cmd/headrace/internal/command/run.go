@@ -158,7 +158,7 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 	if why := o.WhyWaiting(); why != nil && err == nil {
 		fmt.Fprintf(to, "%s left for later; the first one because of: %s\n", plural(o.Waiting, "request"), said(why))
 		if hit := (*adaptive.RateLimitHit)(nil); errors.As(why, &hit) {
-			tellWait(to, hit, s.MaxWait)
+			tellWait(to, hit.SentAt, asked(why, hit), s.MaxWait)
 		}
 	}
 	if err != nil && !errors.Is(err, run.ErrInterrupted) {
@@ -192,16 +192,24 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 	return nil
 }
 
-// tellWait prints until when the provider asks to wait, if the run does not wait that long.
-func tellWait(to io.Writer, hit *adaptive.RateLimitHit, most time.Duration) {
-	until := hit.SentAt.Add(hit.RetryAfter).Local().Format(time.DateTime)
-	switch {
-	case hit.RetryAfter >= reopening.MostSaid:
-		fmt.Fprintf(to, "the provider asks to wait until %s at least: resume then\n", until)
-	case hit.RetryAfter > most:
-		fmt.Fprintf(to, "the provider asks to wait until %s: resume then, or let the run wait with --max-wait %s\n",
-			until, (hit.RetryAfter + time.Minute).Round(time.Minute))
+// asked returns how long the provider asks to wait. A hit has at most a day of that.
+func asked(why error, hit *adaptive.RateLimitHit) time.Duration {
+	if f := (*results.RequestError)(nil); errors.As(why, &f) {
+		return max(f.RetryAfter, hit.RetryAfter)
 	}
+	return hit.RetryAfter
+}
+
+// tellWait prints how long the provider asks to wait from sent on, if that is longer than the run waits.
+func tellWait(to io.Writer, sent time.Time, asked, most time.Duration) {
+	if asked <= most {
+		return
+	}
+	then := "let the run wait with --max-wait " + (asked + time.Minute).Round(time.Minute).String()
+	if asked >= reopening.MostSaid {
+		then = "now, if the provider cannot mean that"
+	}
+	fmt.Fprintf(to, "the provider asks to wait for %s, until %s: resume then, or %s\n", asked, sent.Add(asked).Local().Format(time.DateTime), then)
 }
 
 // said returns why a request waits: the provider's message, if there is one.

@@ -229,7 +229,7 @@ func (c *caller) judge(
 	}
 	failure := &results.RequestError{
 		Code: fmt.Sprintf("status_%d", resp.StatusCode), Message: message(resp.StatusCode, body), StatusCode: resp.StatusCode,
-		RequestID: id, Text: text, Of: q.Hash(), Header: resp.Header, Body: body,
+		RequestID: id, Text: text, Of: q.Hash(), Header: resp.Header, Body: body, RetryAfter: f.RetryAfter,
 	}
 	if redirects(resp.StatusCode) {
 		failure.Location = string(c.scrub([]byte(location(resp))))
