@@ -258,6 +258,13 @@ func TestLongWaits(t *testing.T) {
 	assert.Equal(t, 744*time.Hour, f.Meters[throttle.Requests].Reset)
 }
 
+// A provider may have another time than we have.
+func TestAnotherClock(t *testing.T) {
+	theirs := arrival().AddDate(-3, 0, 0)
+	h := http.Header{"Date": {theirs.Format(http.TimeFormat)}, "Retry-After": {theirs.Add(time.Second).Format(http.TimeFormat)}}
+	assert.Equal(t, time.Second, dialect.Auto.Read(arrival(), 429, h, nil).RetryAfter)
+}
+
 // Each hint in turn is taken away, and the next one counts.
 func TestWhichWaitCounts(t *testing.T) {
 	body := `{"error":{"message":"Please try again in 9s.","details":[{"retryDelay":"7s"}]}}`
