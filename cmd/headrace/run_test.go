@@ -49,6 +49,16 @@ func TestTheLinesOfResults(t *testing.T) {
 	assert.Equal(t, 1, p.provider.Counts().Arrivals)
 }
 
+func TestNoRequests(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.write("r.jsonl", "\n \n")
+	status, _, errs := p.run()
+	assert.Zero(t, status)
+	assert.Contains(t, errs, "\n0 requests: 0 done, 0 failed, in ")
+	assert.Contains(t, errs, "\nr.jsonl has no requests: each is a JSON object in a line of its own\n")
+}
+
 func TestAnthropic(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, providertest.Config{})

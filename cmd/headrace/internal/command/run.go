@@ -139,6 +139,9 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 	if reportErr := writeReport(s, o, err); reportErr != nil {
 		err = errors.Join(err, reportErr)
 	}
+	if o.Total == 0 && err == nil {
+		fmt.Fprintf(to, "%s has no requests: each is a JSON object in a line of its own\n", inputName(s.Requests))
+	}
 	if o.Stale > 0 {
 		fmt.Fprintf(to, "%s older than a day (--fresh sends their requests again)\n", plural(o.Stale, "resumed result"))
 	}
@@ -190,6 +193,14 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 		return errFailed
 	}
 	return nil
+}
+
+// inputName is path for people to read.
+func inputName(path string) string {
+	if path == requests.Stdin {
+		return "standard input"
+	}
+	return path
 }
 
 // asked returns how long the provider asks to wait. A hit has at most a day of that.
