@@ -145,12 +145,8 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 	if o.Stale > 0 {
 		fmt.Fprintf(to, "%s older than a day (--fresh sends their requests again)\n", plural(o.Stale, "resumed result"))
 	}
-	switch {
-	case o.Left > 0 && o.LeftOut:
-		fmt.Fprintf(to, "%s of requests that are no longer in %s: kept in the journal, but removed from %s\n", plural(o.Left, "result"), s.Requests, s.Out)
-	case o.Left > 0:
-		fmt.Fprintf(to, "%s of requests that are no longer in %s (--fresh leaves them out)\n", plural(o.Left, "result"), s.Requests)
-	}
+	tellLeft(to, plural(o.Left-o.LeftBad, "result"), s.Requests, s.Out, "--fresh leaves them out", o.LeftOut)
+	tellLeft(to, plural(o.LeftBad, "failure"), s.Requests, s.Errors, "--retry-failed removes them from "+s.Errors, o.LeftOut)
 	left := o.Waiting > 0 || err != nil
 	if o.Done+o.Resumed > 0 && s.Out != "-" {
 		fmt.Fprintln(to, "results:  "+s.Out)
@@ -179,6 +175,8 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 		} else {
 			fmt.Fprintln(to, p.goOn(s))
 		}
+	case o.Failed > 0 && o.Failed == o.BadLine && s.Journal != "":
+		fmt.Fprintln(to, "correct the invalid lines and use --retry-failed, which also removes their failures")
 	case o.Failed > 0 && s.Journal != "":
 		fmt.Fprintln(to, "--retry-failed retries the failures")
 	}
@@ -193,6 +191,17 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 		return errFailed
 	}
 	return nil
+}
+
+// tellLeft prints what the journal has of requests that are no longer in the file.
+func tellLeft(to io.Writer, left, from, file, remedy string, removed bool) {
+	switch {
+	case strings.HasPrefix(left, "0 "):
+	case removed:
+		fmt.Fprintf(to, "%s of requests that are no longer in %s: kept in the journal, but removed from %s\n", left, from, file)
+	default:
+		fmt.Fprintf(to, "%s of requests that are no longer in %s (%s)\n", left, from, remedy)
+	}
 }
 
 // inputName is path for people to read.
