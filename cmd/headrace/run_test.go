@@ -49,6 +49,17 @@ func TestTheLinesOfResults(t *testing.T) {
 	assert.Equal(t, 1, p.provider.Counts().Arrivals)
 }
 
+func TestAnArrayOfRequests(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.write("r.jsonl", "["+strings.TrimSpace(request(0))+",\n"+strings.TrimSpace(request(1))+"]\n")
+	status, _, errs := p.run()
+	assert.Equal(t, 2, status)
+	assert.Contains(t, errs, "r.jsonl: none of its first 2 lines is a JSON object (line 1: ")
+	assert.NoFileExists(t, p.path("r.errors.jsonl"))
+	assert.Zero(t, p.provider.Counts().Arrivals)
+}
+
 func TestNoRequests(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, providertest.Config{})

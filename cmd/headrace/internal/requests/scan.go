@@ -35,9 +35,29 @@ const (
 	mostRepeated = 100_000
 )
 
-// Of scans r to its end.
+// enoughLines is how many lines have to be something other than a JSON object for the file to have another format.
+const enoughLines = 20
+
+// FormatError is the error of a file whose first lines are not JSON objects.
+type FormatError struct {
+	Lines int64   // that were read
+	First Problem // of them
+}
+
+// Error names the remedy.
+func (e *FormatError) Error() string {
+	which := fmt.Sprintf("none of its first %d lines is", e.Lines)
+	if e.Lines == 1 {
+		which = "its only line is not"
+	}
+	return fmt.Sprintf("%s a JSON object (line %d: %s): write one object per line; jq -c '.[]' converts an array, and jq -c . objects of several lines",
+		which, e.First.Line, e.First.Text)
+}
+
+// Of scans r to its end. It returns a *FormatError if no line is a JSON object, or none of the first lines.
 func Of(ctx context.Context, r io.Reader, f Format, d dialect.Dialect) (*Scan, error) {
 	s := &Scan{repeated: map[int64]int64{}}
+	objects := false
 	ids := &twice{}
 	defer ids.close()
 	for q, err := range Read(r, f) {
@@ -48,6 +68,9 @@ func Of(ctx context.Context, r io.Reader, f Format, d dialect.Dialect) (*Scan, e
 			return nil, err
 		}
 		s.Lines++
+		if objects = objects || !q.NotObject; !objects && s.Lines == enoughLines {
+			break
+		}
 		if q.Bad != "" {
 			s.problem(q.Line, q.Bad)
 			continue
@@ -56,6 +79,9 @@ func Of(ctx context.Context, r io.Reader, f Format, d dialect.Dialect) (*Scan, e
 			return nil, fmt.Errorf("the custom_ids cannot be compared: %w", err)
 		}
 		s.weigh(&q, d)
+	}
+	if s.Lines > 0 && !objects {
+		return nil, &FormatError{s.Lines, s.Problems[0]}
 	}
 	err := ids.find(func(line, first int64) error {
 		if len(s.repeated) == mostRepeated {
