@@ -49,6 +49,19 @@ func TestTheLinesOfResults(t *testing.T) {
 	assert.Equal(t, 1, p.provider.Counts().Arrivals)
 }
 
+// The estimate says what it leaves out.
+func TestDryRunCountsBoundedOutput(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	bounded := strings.Replace(request(0), `"body":{`, `"body":{"max_tokens":500,`, 1)
+	p.write("r.jsonl", bounded+`{"custom_id":"e","method":"POST","url":"/v1/embeddings","body":{"model":"m","input":"Hi there."}}`+"\n")
+	_, out, _ := p.do("run", "r.jsonl", "--dry-run")
+	assert.Contains(t, out, " in the prompts (estimated)\n")
+	p.write("r.jsonl", bounded+request(1))
+	_, out, _ = p.do("run", "r.jsonl", "--dry-run")
+	assert.Contains(t, out, " in the prompts (estimated), plus the output of 1 request without max_tokens\n")
+}
+
 func TestAnArrayOfRequests(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, providertest.Config{})
@@ -378,6 +391,7 @@ func TestDryRun(t *testing.T) {
 	require.Zero(t, status, errs)
 	assert.NoFileExists(t, p.path("report.json"))
 	assert.Contains(t, out, "requests:  100, and 0 that cannot be sent")
+	assert.Contains(t, out, " in the prompts (estimated), plus the output of 100 requests without max_tokens\n")
 	assert.Contains(t, out, "time:      at least 10m0s, because of 10/min")
 	assert.NoFileExists(t, p.path("r.results.jsonl"))
 	assert.NoFileExists(t, p.path("r.results.jsonl.journal"))

@@ -26,7 +26,7 @@ func (*runCommand) dry(ctx context.Context, p *Program, j *run.Job) error {
 	if len(scan.Models) > 0 {
 		fmt.Fprintf(out, "models:    %s\n", strings.Join(scan.Models, ", "))
 	}
-	fmt.Fprintf(out, "tokens:    %d, of them %d in the prompts (estimated)\n", scan.Cost.Tokens, scan.Cost.Input)
+	fmt.Fprintf(out, "tokens:    %d, of them %d in the prompts (estimated)%s\n", scan.Cost.Tokens, scan.Cost.Input, uncounted(scan.Open))
 	fmt.Fprintf(out, "to:        %s\n", j.Base.Redacted())
 	limits := j.Spec.Limits
 	if j.Spec.Preset != "" {
@@ -54,6 +54,14 @@ func (*runCommand) dry(ctx context.Context, p *Program, j *run.Job) error {
 		return errFailed
 	}
 	return nil
+}
+
+// uncounted describes the output of n requests that is not in an estimate.
+func uncounted(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", plus the output of %s without max_tokens", plural(n, "request"))
 }
 
 // longest returns how long the limits take to admit cost, and which limit takes longest.

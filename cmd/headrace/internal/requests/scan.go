@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/throttle"
@@ -18,6 +19,7 @@ type Scan struct {
 	Problems []Problem
 	Models   []string      // requested models, at most mostModels, by name
 	Cost     throttle.Cost // total of the requests that can be sent, as the dialect estimates it
+	Open     int64         // requests for text whose output is not in Cost, because they do not bound it
 
 	repeated map[int64]int64 // lines with the ID of an earlier line, and that line
 }
@@ -123,6 +125,9 @@ func (s *Scan) weigh(q *Request, d dialect.Dialect) {
 	s.Cost.Tokens += c.Of(throttle.Tokens)
 	s.Cost.Input += c.Of(throttle.InputTokens)
 	s.Cost.Output += c.Of(throttle.OutputTokens)
+	if c.Of(throttle.OutputTokens) == 0 && !strings.Contains(q.URL, "/embed") {
+		s.Open++
+	}
 	if len(s.Models) == mostModels {
 		return
 	}
