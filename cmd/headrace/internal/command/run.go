@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -244,15 +245,15 @@ func said(why error) string {
 }
 
 func summary(o *run.Outcome) string {
-	parts := []string{fmt.Sprintf("%d done", o.Done)}
+	parts := []string{grouped(o.Done) + " done"}
 	if o.Resumed > 0 {
-		parts = append(parts, fmt.Sprintf("%d done before", o.Resumed))
+		parts = append(parts, grouped(o.Resumed)+" done before")
 	}
-	parts = append(parts, fmt.Sprintf("%d failed", o.Failed))
+	parts = append(parts, grouped(o.Failed)+" failed")
 	if o.Waiting > 0 {
-		parts = append(parts, fmt.Sprintf("%d left", o.Waiting))
+		parts = append(parts, grouped(o.Waiting)+" left")
 	}
-	text := fmt.Sprintf("%s: %s, in %s", plural(o.Total, "request"), strings.Join(parts, ", "), o.Elapsed.Round(time.Second/10))
+	text := fmt.Sprintf("%s: %s, in %s", plural(o.Total, "request"), strings.Join(parts, ", "), tenths(o.Elapsed))
 	if s := o.Elapsed.Seconds(); o.Done > 0 && s >= 1 {
 		text += fmt.Sprintf(" (%.1f/s)", float64(o.Done)/s)
 	}
@@ -263,7 +264,24 @@ func plural(n int64, word string) string {
 	if n == 1 {
 		return "1 " + word
 	}
-	return fmt.Sprintf("%d %ss", n, word)
+	return grouped(n) + " " + word + "s"
+}
+
+// grouped returns n with commas, as the display shows it.
+func grouped(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// tenths returns d in tenths of a second, and never in milliseconds.
+func tenths(d time.Duration) string {
+	if d = d.Round(time.Second / 10); d < time.Minute {
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	}
+	return d.String()
 }
 
 // goOn returns the command that resumes the run, with more flags.
