@@ -19,7 +19,7 @@ type Scan struct {
 	Problems []Problem
 	Models   []string      // requested models, at most mostModels, by name
 	Cost     throttle.Cost // total of the requests that can be sent, as the dialect estimates it
-	Open     int64         // requests for text whose output is not in Cost, because they do not bound it
+	Open     int64         // requests for text without a bound on their output, which is not in Cost
 
 	repeated map[int64]int64 // lines with the ID of an earlier line, and that line
 }
@@ -40,7 +40,7 @@ const (
 // enoughLines is how many lines have to be something other than a JSON object for the file to have another format.
 const enoughLines = 20
 
-// FormatError is the error of a file whose first lines are not JSON objects.
+// FormatError is the error of a file that does not begin with JSON objects.
 type FormatError struct {
 	Lines int64   // that were read
 	First Problem // of them
