@@ -377,6 +377,21 @@ func TestWhyItIsLeft(t *testing.T) {
 	assert.NotContains(t, errs, "the provider asks to wait")
 }
 
+// A wait of less than that is named as the provider sent it, in all messages.
+func TestARunNamesALongWaitOnce(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
+		return &providertest.Fault{Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"31536000"}}}
+	}})
+	p.requests(2)
+	_, _, errs := p.do("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1", "--concurrency", "1")
+	assert.Contains(t, errs, "is closed: the provider asks to wait for 8760h0m0s: ")
+	assert.Contains(t, errs, "\nthe provider asks to wait for 8760h0m0s, until ")
+	for _, wait := range regexp.MustCompile(`\d+h\d+m\d+s`).FindAllString(errs, -1) {
+		assert.Equal(t, "8760h0m0s", wait)
+	}
+}
+
 // A century is not waited out, whatever --max-wait is up to a day.
 func TestARunDoesNotWaitForACentury(t *testing.T) {
 	t.Parallel()
@@ -387,7 +402,7 @@ func TestARunDoesNotWaitForACentury(t *testing.T) {
 	status, _, errs := p.do("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1", "--concurrency", "1", "--max-wait", "24h")
 	assert.Equal(t, 75, status)
 	assert.Contains(t, errs, "is closed: the provider asks to wait for 876000h0m0s")
-	assert.Regexp(t, `\nthe provider asks to wait for 876000h0m0s, until \d+-\S+ \S+: resume then, or now, if the provider cannot mean that\n`, errs)
+	assert.Regexp(t, `\nthe provider asks to wait for 876000h0m0s or longer, until \d+-\S+ \S+: resume then, or now, if the provider cannot mean that\n`, errs)
 	assert.NotContains(t, errs, "24h0m0s\n")
 }
 

@@ -6,13 +6,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/headrace/headrace/internal/reopening"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
 )
 
 const (
-	// longest is the longest wait that is passed on, 100 years: it can be added to the time without an overflow.
-	longest = 876_000 * time.Hour
+	// longest is the longest wait that is passed on. One that is longer is cut to it.
+	longest = reopening.MostAsked
 	// longestReset is the longest time until a reset. A monthly quota is back by then.
 	longestReset = 31 * 24 * time.Hour
 )

@@ -230,7 +230,7 @@ func tellWait(to io.Writer, sent time.Time, asked, most time.Duration) {
 	if asked >= reopening.MostSaid {
 		then = "now, if the provider cannot mean that"
 	}
-	fmt.Fprintf(to, "the provider asks to wait for %s, until %s: resume then, or %s\n", asked, sent.Add(asked).Local().Format(time.DateTime), then)
+	fmt.Fprintf(to, "the provider asks to wait for %s, until %s: resume then, or %s\n", reopening.Asked(asked), sent.Add(asked).Local().Format(time.DateTime), then)
 }
 
 // said returns why a request waits: the provider's message, if there is one.
