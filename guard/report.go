@@ -7,6 +7,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/emit"
+	"github.com/headrace/headrace/internal/reopening"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -59,7 +60,7 @@ func (g *Guard) emitNews(ctx context.Context, r *result, f *adaptive.Feedback) {
 	case f.Verdict == adaptive.Terminal:
 		e.Reason, e.Err = "quota exhausted", f.Err
 	case tooLong(f):
-		e.Reason, e.Wait, e.Err = "the provider asks to wait for "+f.RetryAfter.String(), f.RetryAfter, f.Err
+		e.Reason, e.Wait, e.Err = "the provider asks to wait for "+reopening.Asked(f.RetryAfter), f.RetryAfter, f.Err
 	default:
 		e.Reason, e.Err = "no call got through for "+g.patience().String(), f.Err
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/reopening"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -79,8 +80,10 @@ func (g *Guard) explain(s *Stats) string {
 		return doing + ": closed by the provider" + look
 	case s.View.GateUntil.After(now):
 		return doing + ": the gate opens in " + readable(s.View.GateUntil.Sub(now)).String()
-	case s.Waiting == 0, s.Bound.Kind == throttle.NotBound:
+	case s.Waiting == 0:
 		return doing + ": nothing holds it back"
+	case s.Bound.Kind == throttle.NotBound: // between the end of its wait and its admission
+		return doing + ": the next call is about to be admitted"
 	case s.Bound.Kind == throttle.BoundByOther:
 		return doing + ": held back by " + g.outside(s.Bound)
 	}
@@ -96,6 +99,9 @@ func closedBy(err error) string {
 		return "the provider reports a used-up quota"
 	}
 	if hit, ok := errors.AsType[*adaptive.RateLimitHit](err); ok && hit.RetryAfter > 0 {
+		if hit.RetryAfter >= reopening.MostSaid {
+			return "the provider asks to wait for at least " + hit.RetryAfter.String()
+		}
 		return "the provider asks to wait for " + hit.RetryAfter.String()
 	}
 	return err.Error()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,6 +51,9 @@ func TestWhy(t *testing.T) {
 		l = made(t, c)
 		l.Learn(time.Now(), hitAfter(2*time.Hour))
 		assert.Equal(t, "0 in flight of 2, 0 waiting: closed, the provider asks to wait for 2h0m0s; one call looks in 1m0s", l.Stats().Why)
+		l = made(t, c)
+		l.Learn(time.Now(), hitAfter(8760*time.Hour))
+		assert.Equal(t, "0 in flight of 2, 0 waiting: closed, the provider asks to wait for at least 24h0m0s; one call looks in 1m0s", l.Stats().Why)
 		l = made(t, c)
 		l.Close(errors.New("the money is gone"))
 		assert.Equal(t, "0 in flight of 2, 0 waiting: closed, the money is gone", l.Stats().Why)
@@ -113,6 +117,37 @@ func TestWhyNamesTheBoundAndWhatComesNext(t *testing.T) {
 		assert.Equal(t, "1 in flight of 1, 1 waiting: held back by 1 calls in flight, the most that the law may use (Max)", l.Stats().Why)
 		wg.Wait()
 	})
+}
+
+// A snapshot may fall between the end of a wait and the admission, when calls still wait.
+func TestWhyACallWaitsThatIsDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var open atomic.Bool
+		l := made(t, guard.Policy{Law: door{open: &open}})
+		var wg sync.WaitGroup
+		wg.Go(func() { assert.NoError(t, do(t.Context(), l, ok(0))) })
+		synctest.Wait()
+		assert.Equal(t, "0 in flight, 1 waiting: held back by the control law for another 1m0s", l.Stats().Why)
+		open.Store(true)
+		assert.Equal(t, "0 in flight, 1 waiting: the next call is about to be admitted", l.Stats().Why)
+		wg.Wait()
+	})
+}
+
+// door is a law that admits nothing until it is open, and looks once a minute.
+type door struct {
+	unbounded
+
+	open *atomic.Bool
+}
+
+func (d door) Start(time.Time, uint64) (adaptive.State, error) { return d, nil }
+
+func (d door) Admit(time.Time, throttle.Cost, int) time.Duration {
+	if d.open.Load() {
+		return 0
+	}
+	return time.Minute
 }
 
 // A guard reports that its calls wait for an enclosing guard.

@@ -8,13 +8,21 @@ import (
 )
 
 // RetryAfter reads how long a response asks the client to wait: Retry-After-Ms, a
-// number of milliseconds, or else Retry-After, as [ParseRetryAfter] does. ok is false if
-// neither is valid. now is the time at which the response arrived.
+// number of milliseconds, or else Retry-After, as [ParseRetryAfter] does. A date is relative to
+// the Date header, because the server's clock may differ from ours, or to now without a valid one. ok is
+// false if neither is valid. now is the time at which the response arrived.
 func RetryAfter(h http.Header, now time.Time) (d time.Duration, ok bool) { //nolint:revive // the header is called Retry-After
 	if d, ok := parseDecimal(strings.TrimSpace(h.Get("Retry-After-Ms")), time.Millisecond); ok {
 		return d, true
 	}
-	return ParseRetryAfter(h.Get("Retry-After"), now)
+	v := strings.TrimSpace(h.Get("Retry-After"))
+	if d, ok := parseDecimal(v, time.Second); ok {
+		return d, true
+	}
+	if date, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = date
+	}
+	return parseDate(v, now)
 }
 
 // ParseRetryAfter parses the value of a Retry-After header (RFC 9110, section 10.2.3): a
@@ -30,6 +38,10 @@ func ParseRetryAfter(v string, now time.Time) (d time.Duration, ok bool) {
 	if d, ok := parseDecimal(v, time.Second); ok {
 		return d, true
 	}
+	return parseDate(v, now)
+}
+
+func parseDate(v string, now time.Time) (d time.Duration, ok bool) {
 	date, err := http.ParseTime(v)
 	if err != nil {
 		return 0, false

@@ -111,6 +111,31 @@ func TestRetryAfter(t *testing.T) {
 	assert.False(t, ok)
 }
 
+// A date is relative to the clock of the server, if the response has it.
+func TestRetryAfterOfAnotherClock(t *testing.T) {
+	const date = "Sun, 06 Nov 1994 08:49:47 GMT"
+	for sent, want := range map[string]time.Duration{
+		"":                              10 * time.Second,
+		"Sun, 06 Nov 1994 08:49:46 GMT": time.Second,
+		"Sun, 06 Nov 1994 08:49:48 GMT": 0,
+		"yesterday":                     10 * time.Second,
+	} {
+		d, ok := retry.RetryAfter(http.Header{"Date": {sent}, "Retry-After": {date}}, arrival())
+		assert.True(t, ok, sent)
+		assert.Equal(t, want, d, sent)
+	}
+	for _, years := range []int{-3, 3} {
+		theirs := arrival().AddDate(years, 0, 0)
+		h := http.Header{"Date": {theirs.Format(http.TimeFormat)}, "Retry-After": {theirs.Add(time.Second).Format(http.TimeFormat)}}
+		d, ok := retry.RetryAfter(h, arrival())
+		assert.True(t, ok)
+		assert.Equal(t, time.Second, d)
+		h.Set("Retry-After", "2")
+		d, _ = retry.RetryAfter(h, arrival())
+		assert.Equal(t, 2*time.Second, d)
+	}
+}
+
 func TestParseRetryAfterRoundTrips(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := time.Duration(rapid.Int64Range(0, math.MaxInt64).Draw(t, "ns"))

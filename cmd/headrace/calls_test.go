@@ -19,7 +19,7 @@ func TestLinesThatAreNotSentAreNoCalls(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t, providertest.Config{})
-			p.write("r.jsonl", strings.Repeat("nonsense\n", 200)+request(0)+strings.Replace(request(1), "Tell", strings.Repeat("Tell ", 2000), 1))
+			p.write("r.jsonl", strings.Repeat("nonsense\n", 10)+request(0)+strings.Repeat("nonsense\n", 190)+strings.Replace(request(1), "Tell", strings.Repeat("Tell ", 2000), 1))
 			status, _, errs := p.run(args...)
 			require.Equal(t, 1, status, errs)
 			assert.Equal(t, 1, p.provider.Counts().Arrivals)

@@ -63,6 +63,11 @@ func TestUsage(t *testing.T) {
 		"--rpm: \"x\" is not a whole number":                     {"run", "r.jsonl", "--rpm", "x"},
 		"--rpm: a value is missing":                              {"run", "r.jsonl", "--rpm"},
 		"--timeout: \"5\" is not a time: it needs a unit":        {"run", "r.jsonl", "--timeout", "5"},
+		"--rpm: -5 is negative (see headrace run --help)":        {"run", "r.jsonl", "--rpm", "-5"},
+		"--timeout: -1s is negative":                             {"run", "r.jsonl", "--timeout", "-1s"},
+		"--limit: -5/s is negative":                              {"run", "r.jsonl", "--limit", "-5/s"},
+		"headrace: --latency: must be positive":                  {"provider", "--latency=-1s"},
+		"headrace: --spread: must be from 0 to 10":               {"provider", "--spread=-1"},
 		"is out of range":                                        {"run", "r.jsonl", "--concurrency", "99999999999999999999"},
 		"--law: \"quick\" is not measured":                       {"run", "r.jsonl", "--law", "quick"},
 		"--law or --preset: fixed has nothing to keep":           {"run", "r.jsonl", "--law", "fixed", "--base-url", "http://127.0.0.1:1"},
@@ -372,6 +377,21 @@ func TestWhyItIsLeft(t *testing.T) {
 	assert.NotContains(t, errs, "the provider asks to wait")
 }
 
+// A wait of less than that is named as the provider sent it, in all messages.
+func TestARunNamesALongWaitOnce(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
+		return &providertest.Fault{Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"31536000"}}}
+	}})
+	p.requests(2)
+	_, _, errs := p.do("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1", "--concurrency", "1")
+	assert.Contains(t, errs, "is closed: the provider asks to wait for 8760h0m0s: ")
+	assert.Contains(t, errs, "\nthe provider asks to wait for 8760h0m0s, until ")
+	for _, wait := range regexp.MustCompile(`\d+h\d+m\d+s`).FindAllString(errs, -1) {
+		assert.Equal(t, "8760h0m0s", wait)
+	}
+}
+
 // A century is not waited out, whatever --max-wait is up to a day.
 func TestARunDoesNotWaitForACentury(t *testing.T) {
 	t.Parallel()
@@ -381,7 +401,9 @@ func TestARunDoesNotWaitForACentury(t *testing.T) {
 	p.requests(2)
 	status, _, errs := p.do("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1", "--concurrency", "1", "--max-wait", "24h")
 	assert.Equal(t, 75, status)
-	assert.Regexp(t, `the provider asks to wait until \S+ \S+ at least: resume then\n`, errs)
+	assert.Contains(t, errs, "is closed: the provider asks to wait for 876000h0m0s")
+	assert.Regexp(t, `\nthe provider asks to wait for 876000h0m0s or longer, until \d+-\S+ \S+: resume then, or now, if the provider cannot mean that\n`, errs)
+	assert.NotContains(t, errs, "24h0m0s\n")
 }
 
 // Without --max-wait a run does not wait for an hour. It ends, and says when the rest can be done.
@@ -399,7 +421,7 @@ func TestARunSaysWhenItCanGoOn(t *testing.T) {
 	status, _, errs := p.do("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1", "--concurrency", "1")
 	assert.Equal(t, 75, status)
 	assert.Contains(t, errs, "20 requests: 2 done, 0 failed, 18 left")
-	said := regexp.MustCompile(`the provider asks to wait until (\S+ \S+): resume then, or let the run wait with --max-wait 1h1m0s\n`).FindStringSubmatch(errs)
+	said := regexp.MustCompile(`the provider asks to wait for 1h0m0s, until (\S+ \S+): resume then, or let the run wait with --max-wait 1h1m0s\n`).FindStringSubmatch(errs)
 	require.Len(t, said, 2, errs)
 	until, err := time.ParseInLocation(time.DateTime, said[1], time.Local)
 	require.NoError(t, err)

@@ -198,8 +198,8 @@ func TestRunWithADashboard(t *testing.T) {
 	assert.Contains(t, errs, "400 requests: ")
 
 	for flag, want := range map[string]string{
-		"0.0.0.0:0": "--dashboard: 0.0.0.0 can be reached from other machines: listen on 127.0.0.1, or set a token",
-		"8788":      `--dashboard: "8788" is not a host and a port`,
+		"0.0.0.0:0": "--dashboard: 0.0.0.0 can be reached from other machines: listen on 127.0.0.1, or set a token in HEADRACE_TOKEN\n",
+		"8788":      `--dashboard: "8788" is not a host and a port: give an address such as 127.0.0.1:8788`,
 	} {
 		p.env = nil
 		status, _, errs := p.do(append(run, "--fresh", "--dashboard", flag)...)

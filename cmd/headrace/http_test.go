@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -23,6 +24,21 @@ func answering(status int, body string, header ...string) providertest.Config {
 		}
 		return f
 	}}
+}
+
+// A call that takes too long names the flag.
+func TestACallThatTakesTooLong(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
+		return &providertest.Fault{Status: http.StatusOK, Body: "{}", Delay: time.Hour}
+	}})
+	p.requests(1)
+	status, _, errs := p.run("--timeout", "20ms", "--max-attempts", "1")
+	assert.Equal(t, 1, status, errs)
+	failed := p.lines("r.errors.jsonl")
+	require.Len(t, failed, 1)
+	assert.Equal(t, "network", failed[0].Error.Code)
+	assert.Equal(t, "no complete response within 20ms (--timeout)", failed[0].Error.Message)
 }
 
 // RFC 9110, section 15.4.8: a 307 names its target in Location. It is an answer of the service, not a fault of the network.
@@ -130,7 +146,8 @@ func TestAnswersThatAreAllTheSameFailureStopTheRun(t *testing.T) {
 				}
 			}
 			assert.Contains(t, line, "headrace: stopped: the first 20 requests to "+p.provider.URL()+"/v1/chat/completions "+tc.want)
-			assert.Regexp(t, `2000 requests: 0 done, \d+ failed, 1\d\d\d left`, errs)
+			assert.Regexp(t, `2,000 requests: 0 done, \d+ failed, 1,\d\d\d left, in \S+s`, errs)
+			assert.NotRegexp(t, ` in \d+ms`, errs)
 			assert.Contains(t, errs, "resume with: headrace run r.jsonl --base-url "+p.provider.URL()+"/v1 --report report.json --retry-failed\n")
 			assert.LessOrEqual(t, p.provider.Counts().Arrivals, 1000, "those in flight by then")
 			failed := len(p.lines("r.errors.jsonl"))

@@ -113,6 +113,29 @@ func TestOldResultsAndResultsOfDeletedLinesAreReported(t *testing.T) {
 	assert.Len(t, p.lines("r.results.jsonl"), 5)
 }
 
+// A line that was corrected is another request: its failure is what is left, not a result.
+func TestFailuresOfCorrectedLinesAreReported(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.write("r.jsonl", request(0)+request(1)+unsendable)
+	status, _, errs := p.run()
+	require.Equal(t, 1, status, errs)
+	assert.Contains(t, errs, "\ncorrect the invalid lines and use --retry-failed, which also removes their failures\n")
+	assert.NotContains(t, errs, "retries the failures")
+	p.write("r.jsonl", request(0)+request(2))
+	status, _, errs = p.run()
+	require.Zero(t, status, errs)
+	assert.Contains(t, errs, "\n1 result of requests that are no longer in r.jsonl (--fresh leaves them out)\n")
+	assert.Contains(t, errs, "\n1 failure of requests that are no longer in r.jsonl (--retry-failed removes them from r.errors.jsonl)\n")
+	assert.Len(t, p.lines("r.errors.jsonl"), 1)
+	status, _, errs = p.run("--retry-failed")
+	require.Zero(t, status, errs)
+	assert.Contains(t, errs, "\n1 result of requests that are no longer in r.jsonl: kept in the journal, but removed from r.results.jsonl\n")
+	assert.Contains(t, errs, "\n1 failure of requests that are no longer in r.jsonl: kept in the journal, but removed from r.errors.jsonl\n")
+	assert.NoFileExists(t, p.path("r.errors.jsonl"))
+	assert.Equal(t, 3, p.provider.Counts().Arrivals)
+}
+
 // Where the results are written again, those of deleted lines are in the journal only.
 func TestResultsOfDeletedLinesThatAreLeftOutAreReported(t *testing.T) {
 	t.Parallel()

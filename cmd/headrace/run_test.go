@@ -49,6 +49,40 @@ func TestTheLinesOfResults(t *testing.T) {
 	assert.Equal(t, 1, p.provider.Counts().Arrivals)
 }
 
+// The estimate says what it leaves out.
+func TestDryRunCountsBoundedOutput(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	bounded := strings.Replace(request(0), `"body":{`, `"body":{"max_tokens":500,`, 1)
+	p.write("r.jsonl", bounded+`{"custom_id":"e","method":"POST","url":"/v1/embeddings","body":{"model":"m","input":"Hi there."}}`+"\n")
+	_, out, _ := p.do("run", "r.jsonl", "--dry-run")
+	assert.Contains(t, out, " in the prompts (estimated)\n")
+	p.write("r.jsonl", bounded+request(1))
+	_, out, _ = p.do("run", "r.jsonl", "--dry-run")
+	assert.Contains(t, out, " in the prompts (estimated), plus the output of 1 request without max_tokens\n")
+}
+
+func TestAnArrayOfRequests(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.write("r.jsonl", "["+strings.TrimSpace(request(0))+",\n"+strings.TrimSpace(request(1))+"]\n")
+	status, _, errs := p.run()
+	assert.Equal(t, 2, status)
+	assert.Contains(t, errs, "r.jsonl: none of its first 2 lines is a JSON object (line 1: ")
+	assert.NoFileExists(t, p.path("r.errors.jsonl"))
+	assert.Zero(t, p.provider.Counts().Arrivals)
+}
+
+func TestNoRequests(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.write("r.jsonl", "\n \n")
+	status, _, errs := p.run()
+	assert.Zero(t, status)
+	assert.Contains(t, errs, "\n0 requests: 0 done, 0 failed, in ")
+	assert.Contains(t, errs, "\nr.jsonl has no requests: each is a JSON object in a line of its own\n")
+}
+
 func TestAnthropic(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, providertest.Config{})
@@ -357,6 +391,7 @@ func TestDryRun(t *testing.T) {
 	require.Zero(t, status, errs)
 	assert.NoFileExists(t, p.path("report.json"))
 	assert.Contains(t, out, "requests:  100, and 0 that cannot be sent")
+	assert.Contains(t, out, " in the prompts (estimated), plus the output of 100 requests without max_tokens\n")
 	assert.Contains(t, out, "time:      at least 10m0s, because of 10/min")
 	assert.NoFileExists(t, p.path("r.results.jsonl"))
 	assert.NoFileExists(t, p.path("r.results.jsonl.journal"))

@@ -28,7 +28,7 @@ func TestAWrongKeyEndsTheRun(t *testing.T) {
 	status, _, errs := p.run()
 	require.Equal(t, 1, status)
 	assert.Contains(t, errs, "rejects the key in KEY (401): no such key: Bearer REDACTED")
-	assert.Contains(t, errs, "1000 left")
+	assert.Contains(t, errs, "1,000 left")
 	_, _, errs = p.do("run", "r.jsonl", "--api-key-env", "KEY", "--base-url", p.provider.URL()+"/v1")
 	assert.NotContains(t, errs, "level=", "why it has ended is said once")
 	assert.Less(t, p.provider.Counts().Arrivals, 1000, "what was in flight by then, of 2,000 in two runs")

@@ -72,7 +72,7 @@ func local(url string) []option.RequestOption {
 	return []option.RequestOption{option.WithoutEnvironmentDefaults(), option.WithBaseURL(url), option.WithAPIKey("none")}
 }
 
-// asker asks by the SDK, which knows nothing of limits.
+// asker asks through the SDK, which knows nothing of limits.
 type asker struct {
 	settings
 

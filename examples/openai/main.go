@@ -68,7 +68,7 @@ func local(url string) []option.RequestOption {
 	return []option.RequestOption{option.WithBaseURL(url + "/v1"), option.WithAPIKey("none")}
 }
 
-// asker asks by the SDK, which knows nothing of limits.
+// asker asks through the SDK, which knows nothing of limits.
 type asker struct {
 	settings
 

@@ -5,7 +5,7 @@
 //	go run ./examples/resume -in texts.jsonl   # your texts: stop it by Ctrl-C or kill -9, and start it again
 //	go run ./examples/resume --help
 //
-// What makes it so is four settings of a node: WithJournal, WithKey, WithVersion
+// Four settings of a node achieve this: WithJournal, WithKey, WithVersion
 // and WithSink; see work.go.
 package main
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -36,6 +37,26 @@ func TestTheLinterKnowsEveryPlace(t *testing.T) {
 		files := strings.Replace(p.pattern, "/...", "/**", 1) + "/*.go"
 		files = "${config-path}/" + strings.TrimPrefix(files, "/")
 		assert.True(t, strings.Contains(string(config), `"`+files+`"`), "depguard has no rule for %s", name(p.pattern))
+	}
+}
+
+// The page for contributors has each package in the row of its layer, except for internal ones and test suites.
+func TestThePageKnowsEveryPlace(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
+	require.NoError(t, err)
+	rows := map[string]string{}
+	for line := range strings.Lines(string(page)) {
+		if layer, packages, ok := strings.Cut(strings.TrimPrefix(line, "| "), " | "); ok {
+			rows[layer] = packages
+		}
+	}
+	for _, p := range table {
+		if p.pattern == "" || strings.HasPrefix(p.pattern, "internal/") || strings.HasSuffix(p.pattern, "test") {
+			continue
+		}
+		row := rows[strconv.Itoa(p.layer)]
+		known := strings.Contains(row, "`"+p.pattern+"`") || strings.Contains(row, "`"+strings.TrimSuffix(p.pattern, "/...")+"`")
+		assert.True(t, known, "layer %d of CONTRIBUTING.md lacks %s", p.layer, p.pattern)
 	}
 }
 

@@ -116,6 +116,33 @@ func TestProgramsToRunAreThere(t *testing.T) {
 	assert.GreaterOrEqual(t, seen, 11)
 }
 
+// A page ends the servers that it starts, so that their ports are free for the next one.
+func TestServersAreEnded(t *testing.T) {
+	start := regexp.MustCompile(`^headrace (?:provider|proxy|serve) .*&$`)
+	seen := 0
+	for page, text := range pages(t) {
+		var lines []string
+		for _, b := range Blocks(text) {
+			if b.Lang == "sh" {
+				lines = append(lines, b.Lines...)
+			}
+		}
+		for i, line := range lines {
+			if !start.MatchString(line) {
+				continue
+			}
+			seen++
+			name, isKept := "", false
+			if i+1 < len(lines) {
+				name, isKept = strings.CutSuffix(lines[i+1], "=$!")
+			}
+			ended := regexp.MustCompile(`(?m)^kill .*\$` + regexp.QuoteMeta(name) + `\b`)
+			assert.True(t, isKept && ended.MatchString(strings.Join(lines[i:], "\n")), "%s does not end %s", page, line)
+		}
+	}
+	assert.GreaterOrEqual(t, seen, 5)
+}
+
 func TestTargetsAreThere(t *testing.T) {
 	makefile, err := os.ReadFile(root + "/Makefile")
 	require.NoError(t, err)

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -17,7 +18,11 @@ import (
 func CheckAddress(address, remedy string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return fmt.Errorf("%q is not a host and a port: give an address such as 127.0.0.1:8787", address)
+		port := "8787"
+		if _, err := strconv.ParseUint(address, 10, 16); err == nil {
+			port = address
+		}
+		return fmt.Errorf("%q is not a host and a port: give an address such as 127.0.0.1:%s", address, port)
 	}
 	if strings.EqualFold(host, "localhost") || loopback(host) {
 		return nil

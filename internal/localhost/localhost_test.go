@@ -25,7 +25,8 @@ func TestCheckAddress(t *testing.T) {
 		"[::]:8787":        ":: can be reached from other machines: listen on 127.0.0.1, or give --token",
 		"192.168.1.4:8787": "192.168.1.4 can be reached from other machines: listen on 127.0.0.1, or give --token",
 		"localhost.evil:1": "localhost.evil can be reached from other machines: listen on 127.0.0.1, or give --token",
-		"8787":             `"8787" is not a host and a port: give an address such as 127.0.0.1:8787`,
+		"8788":             `"8788" is not a host and a port: give an address such as 127.0.0.1:8788`,
+		"99999":            `"99999" is not a host and a port: give an address such as 127.0.0.1:8787`,
 		"127.0.0.1":        `"127.0.0.1" is not a host and a port: give an address such as 127.0.0.1:8787`,
 	} {
 		assert.EqualError(t, localhost.CheckAddress(at, "give --token"), want)

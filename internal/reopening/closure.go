@@ -15,6 +15,18 @@ const Longest = 10 * time.Minute
 // provider may have asked for more.
 const MostSaid = 24 * time.Hour
 
+// MostAsked is the longest wait that is read from a response, 100 years: it can be added to the
+// time without an overflow.
+const MostAsked = 876_000 * time.Hour
+
+// Asked returns a wait that a provider asks for as text. It names the bound of what was cut.
+func Asked(d time.Duration) string {
+	if d >= MostAsked {
+		return MostAsked.String() + " or longer"
+	}
+	return d.String()
+}
+
 // unseen is how long after the last refusal, or after a look was due, the next one says
 // nothing about the time between them: no call was made.
 const unseen = 15 * time.Minute

@@ -51,7 +51,8 @@ func (g *gauge) read(h http.Header, now time.Time) (l level, ok bool) {
 			return l, false
 		}
 	}
-	l.reset, _ = wait(first(h, g.reset), now)
+	reset, _ := wait(first(h, g.reset), now)
+	l.reset = min(reset, longestReset)
 	return l, true
 }
 

@@ -53,7 +53,7 @@ func (r *reading) readRateLimit(h http.Header) {
 }
 
 func seconds(t int64) time.Duration {
-	return time.Duration(min(max(t, 0), int64(longest/time.Second))) * time.Second
+	return time.Duration(min(max(t, 0), int64(longestReset/time.Second))) * time.Second
 }
 
 // isOf reports whether p describes the policy q.

@@ -238,6 +238,33 @@ func TestKinds(t *testing.T) {
 	assert.Zero(t, dialect.OpenAI.Read(arrival(), 503, headerOf("Retry-After: 1"), []byte(`{"type":"tokens"}`)).Kind, "nobody's limit")
 }
 
+// A wait is passed on as it was asked for, up to a century. A reset is at most a month away.
+func TestLongWaits(t *testing.T) {
+	for value, want := range map[string]time.Duration{
+		"31536000":                      8760 * time.Hour,
+		"8760h0m0s":                     8760 * time.Hour,
+		"99999999999999999999":          876_000 * time.Hour,
+		"Fri, 31 Dec 9999 23:59:59 GMT": 876_000 * time.Hour,
+		"-5":                            0,
+		"NaN":                           0,
+		"Infinity":                      0,
+		"1e300":                         0,
+		"0x10":                          0,
+	} {
+		assert.Equal(t, want, dialect.Generic.Read(arrival(), 429, headerOf("Retry-After: "+value), nil).RetryAfter, value)
+	}
+	f := dialect.Generic.Read(arrival(), 429, headerOf("X-Ratelimit-Limit: 9\nX-Ratelimit-Remaining: 0\nX-Ratelimit-Reset: 8760h0m0s"), nil)
+	assert.Equal(t, 744*time.Hour, f.RetryAfter)
+	assert.Equal(t, 744*time.Hour, f.Meters[throttle.Requests].Reset)
+}
+
+// A provider may have another time than we have.
+func TestAnotherClock(t *testing.T) {
+	theirs := arrival().AddDate(-3, 0, 0)
+	h := http.Header{"Date": {theirs.Format(http.TimeFormat)}, "Retry-After": {theirs.Add(time.Second).Format(http.TimeFormat)}}
+	assert.Equal(t, time.Second, dialect.Auto.Read(arrival(), 429, h, nil).RetryAfter)
+}
+
 // Each hint in turn is taken away, and the next one counts.
 func TestWhichWaitCounts(t *testing.T) {
 	body := `{"error":{"message":"Please try again in 9s.","details":[{"retryDelay":"7s"}]}}`
@@ -260,7 +287,7 @@ func TestWhichWaitCounts(t *testing.T) {
 	h = headerOf("Retry-After: 0\nX-Ratelimit-Remaining: 0\nX-Ratelimit-Reset: 8")
 	assert.Zero(t, after(), "it says now")
 	h = headerOf("Retry-After: 99999999999")
-	assert.Equal(t, 31*24*time.Hour, after())
+	assert.Equal(t, 876_000*time.Hour, after())
 	assert.Equal(t, 3*time.Second, dialect.Arxiv.Read(arrival(), 429, nil, nil).RetryAfter)
 }
 

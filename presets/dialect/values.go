@@ -6,13 +6,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/headrace/headrace/internal/reopening"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
 )
 
-// longest is the longest wait that is passed on: a month's quota is back by
-// then. What asks for more is cut to it.
-const longest = 31 * 24 * time.Hour
+const (
+	// longest is the longest wait that is passed on. One that is longer is cut to it.
+	longest = reopening.MostAsked
+	// longestReset is the longest time until a reset. A monthly quota is back by then.
+	longestReset = 31 * 24 * time.Hour
+)
 
 // Numbers in a reset are distinguished by size, because header names do not help: epoch seconds have had ten digits since 2001,
 // and no window is 11 days long.

@@ -46,7 +46,8 @@ func TestWait(t *testing.T) {
 		{"99999999999999999999", longest},
 		{strings.Repeat("9", 400), longest},
 		{"1.2.3", no},
-		{"9999h", longest},
+		{"9999h", 9999 * time.Hour},
+		{"999999h", longest},
 
 		{"", no},
 		{"-1", no},
@@ -106,7 +107,8 @@ func TestWaitInAMessage(t *testing.T) {
 		"please wait a few minutes before you try again in your own time.": 0,
 		"try again in ":                                                    0,
 		"try again in -5s":                                                 0,
-		"try again in 9999h":                                               longest,
+		"try again in 9999h":                                               9999 * time.Hour,
+		"try again in 999999h":                                             longest,
 		"try again in 7 days":                                              0,
 		"":                                                                 0,
 	} {

@@ -50,7 +50,7 @@ func (r *Run) found() {
 				paces = append(paces, fmt.Sprintf("%.1f %s/s", pace, throttle.Unit(unit)))
 			}
 		}
-		fmt.Fprintf(r.Out, "limiter %s: goes at %s, with %d in flight at most; %d refusals, %d cuts; %d waited, at most %.1f s\n",
+		fmt.Fprintf(r.Out, "limiter %s: rate %s, at most %d in flight; %d refusals, %d cuts; %d waited, at most %.1f s\n",
 			name, strings.Join(paces, " and "), v.Concurrency, v.Hits, v.Cuts, s.Waits, s.LongestWait.Seconds())
 	}
 }

@@ -22,11 +22,12 @@ func (*runCommand) dry(ctx context.Context, p *Program, j *run.Job) error {
 		return &run.UsageError{Err: fmt.Errorf("--dry-run: %s can be read only once: use a regular file", j.Requests)}
 	}
 	good, out := scan.Lines-scan.Bad, terminal.Writer(p.Stdout)
-	fmt.Fprintf(out, "requests:  %d, and %d that cannot be sent\n", good, scan.Bad)
+	fmt.Fprintf(out, "requests:  %s, and %s that cannot be sent\n", grouped(good), grouped(scan.Bad))
 	if len(scan.Models) > 0 {
 		fmt.Fprintf(out, "models:    %s\n", strings.Join(scan.Models, ", "))
 	}
-	fmt.Fprintf(out, "tokens:    %d, of them %d in the prompts (estimated)\n", scan.Cost.Tokens, scan.Cost.Input)
+	fmt.Fprintf(out, "tokens:    %s, of them %s in the prompts (estimated)%s\n",
+		grouped(scan.Cost.Tokens), grouped(scan.Cost.Input), uncounted(scan.Open))
 	fmt.Fprintf(out, "to:        %s\n", j.Base.Redacted())
 	limits := j.Spec.Limits
 	if j.Spec.Preset != "" {
@@ -54,6 +55,14 @@ func (*runCommand) dry(ctx context.Context, p *Program, j *run.Job) error {
 		return errFailed
 	}
 	return nil
+}
+
+// uncounted describes the output of n requests that is not in an estimate.
+func uncounted(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", plus the output of %s without max_tokens", plural(n, "request"))
 }
 
 // longest returns how long the limits take to admit cost, and which limit takes longest.

@@ -39,6 +39,14 @@ func meant(word string, names []string) string {
 	return ""
 }
 
+// negative returns the flag and its negative number in an error of kong, which takes the number for a flag.
+func negative(text string) (flag, value string, ok bool) {
+	flag, rest, _ := strings.Cut(text, ": expected ")
+	_, rest, _ = strings.Cut(rest, ` but got "-`)
+	value, _, ok = strings.Cut(rest, `" (short flag)`)
+	return flag, "-" + value, ok && value != "" && value[0] >= '0' && value[0] <= '9'
+}
+
 // plainly rewords an error of kong.
 func plainly(err error) error {
 	if own := (*settings.Error)(nil); errors.As(err, &own) {
@@ -60,6 +68,9 @@ func plainly(err error) error {
 	}
 	if flag, rest, ok := strings.Cut(text, ": expected "); ok && strings.HasSuffix(rest, `but got "EOL" (<EOL>)`) {
 		text = flag + ": a value is missing"
+	}
+	if flag, value, ok := negative(text); ok {
+		text = fmt.Sprintf("%s: %s is negative", flag, value)
 	}
 	if name, ok := strings.CutPrefix(text, `expected "`); ok {
 		text = "missing: " + cmp.Or(strings.TrimSuffix(name, `"`), name)

@@ -61,7 +61,7 @@ func (c *providerCommand) Run(ctx context.Context, p *Program) error {
 	}
 	server, err := provider.New(config)
 	if err != nil {
-		return &run.UsageError{Err: err}
+		return &run.UsageError{Err: errors.New(ofFlags(err))}
 	}
 	defer server.Close()
 	var listen net.ListenConfig
@@ -88,6 +88,13 @@ func (c *providerCommand) Run(ctx context.Context, p *Program) error {
 		tell(p.Stdout, server.Reveal(0))
 	}
 	return nil
+}
+
+// ofFlags returns the text of an error of a configuration, with the names of the flags.
+func ofFlags(err error) string {
+	return strings.NewReplacer(
+		"providertest: Latency.Median:", "--latency:", "providertest: Latency.Sigma:", "--spread:",
+	).Replace(err.Error())
 }
 
 // listening is the first line that the provider prints.

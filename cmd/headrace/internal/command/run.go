@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -139,15 +140,14 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 	if reportErr := writeReport(s, o, err); reportErr != nil {
 		err = errors.Join(err, reportErr)
 	}
+	if o.Total == 0 && err == nil {
+		fmt.Fprintf(to, "%s has no requests: each is a JSON object in a line of its own\n", inputName(s.Requests))
+	}
 	if o.Stale > 0 {
 		fmt.Fprintf(to, "%s older than a day (--fresh sends their requests again)\n", plural(o.Stale, "resumed result"))
 	}
-	switch {
-	case o.Left > 0 && o.LeftOut:
-		fmt.Fprintf(to, "%s of requests that are no longer in %s: kept in the journal, but removed from %s\n", plural(o.Left, "result"), s.Requests, s.Out)
-	case o.Left > 0:
-		fmt.Fprintf(to, "%s of requests that are no longer in %s (--fresh leaves them out)\n", plural(o.Left, "result"), s.Requests)
-	}
+	tellLeft(to, plural(o.Left-o.LeftBad, "result"), s.Requests, s.Out, "--fresh leaves them out", o.LeftOut)
+	tellLeft(to, plural(o.LeftBad, "failure"), s.Requests, s.Errors, "--retry-failed removes them from "+s.Errors, o.LeftOut)
 	left := o.Waiting > 0 || err != nil
 	if o.Done+o.Resumed > 0 && s.Out != "-" {
 		fmt.Fprintln(to, "results:  "+s.Out)
@@ -158,7 +158,7 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 	if why := o.WhyWaiting(); why != nil && err == nil {
 		fmt.Fprintf(to, "%s left for later; the first one because of: %s\n", plural(o.Waiting, "request"), said(why))
 		if hit := (*adaptive.RateLimitHit)(nil); errors.As(why, &hit) {
-			tellWait(to, hit, s.MaxWait)
+			tellWait(to, hit.SentAt, asked(why, hit), s.MaxWait)
 		}
 	}
 	if err != nil && !errors.Is(err, run.ErrInterrupted) {
@@ -176,6 +176,8 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 		} else {
 			fmt.Fprintln(to, p.goOn(s))
 		}
+	case o.Failed > 0 && o.Failed == o.BadLine && s.Journal != "":
+		fmt.Fprintln(to, "correct the invalid lines and use --retry-failed, which also removes their failures")
 	case o.Failed > 0 && s.Journal != "":
 		fmt.Fprintln(to, "--retry-failed retries the failures")
 	}
@@ -192,16 +194,43 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 	return nil
 }
 
-// tellWait prints until when the provider asks to wait, if the run does not wait that long.
-func tellWait(to io.Writer, hit *adaptive.RateLimitHit, most time.Duration) {
-	until := hit.SentAt.Add(hit.RetryAfter).Local().Format(time.DateTime)
+// tellLeft prints what the journal has of requests that are no longer in the file.
+func tellLeft(to io.Writer, left, from, file, remedy string, removed bool) {
 	switch {
-	case hit.RetryAfter >= reopening.MostSaid:
-		fmt.Fprintf(to, "the provider asks to wait until %s at least: resume then\n", until)
-	case hit.RetryAfter > most:
-		fmt.Fprintf(to, "the provider asks to wait until %s: resume then, or let the run wait with --max-wait %s\n",
-			until, (hit.RetryAfter + time.Minute).Round(time.Minute))
+	case strings.HasPrefix(left, "0 "):
+	case removed:
+		fmt.Fprintf(to, "%s of requests that are no longer in %s: kept in the journal, but removed from %s\n", left, from, file)
+	default:
+		fmt.Fprintf(to, "%s of requests that are no longer in %s (%s)\n", left, from, remedy)
 	}
+}
+
+// inputName is path for people to read.
+func inputName(path string) string {
+	if path == requests.Stdin {
+		return "standard input"
+	}
+	return path
+}
+
+// asked returns how long the provider asks to wait. A hit has at most a day of that.
+func asked(why error, hit *adaptive.RateLimitHit) time.Duration {
+	if f := (*results.RequestError)(nil); errors.As(why, &f) {
+		return max(f.RetryAfter, hit.RetryAfter)
+	}
+	return hit.RetryAfter
+}
+
+// tellWait prints how long the provider asks to wait from sent on, if that is longer than the run waits.
+func tellWait(to io.Writer, sent time.Time, asked, most time.Duration) {
+	if asked <= most {
+		return
+	}
+	then := "let the run wait with --max-wait " + (asked + time.Minute).Round(time.Minute).String()
+	if asked >= reopening.MostSaid {
+		then = "now, if the provider cannot mean that"
+	}
+	fmt.Fprintf(to, "the provider asks to wait for %s, until %s: resume then, or %s\n", reopening.Asked(asked), sent.Add(asked).Local().Format(time.DateTime), then)
 }
 
 // said returns why a request waits: the provider's message, if there is one.
@@ -216,15 +245,15 @@ func said(why error) string {
 }
 
 func summary(o *run.Outcome) string {
-	parts := []string{fmt.Sprintf("%d done", o.Done)}
+	parts := []string{grouped(o.Done) + " done"}
 	if o.Resumed > 0 {
-		parts = append(parts, fmt.Sprintf("%d done before", o.Resumed))
+		parts = append(parts, grouped(o.Resumed)+" done before")
 	}
-	parts = append(parts, fmt.Sprintf("%d failed", o.Failed))
+	parts = append(parts, grouped(o.Failed)+" failed")
 	if o.Waiting > 0 {
-		parts = append(parts, fmt.Sprintf("%d left", o.Waiting))
+		parts = append(parts, grouped(o.Waiting)+" left")
 	}
-	text := fmt.Sprintf("%s: %s, in %s", plural(o.Total, "request"), strings.Join(parts, ", "), o.Elapsed.Round(time.Second/10))
+	text := fmt.Sprintf("%s: %s, in %s", plural(o.Total, "request"), strings.Join(parts, ", "), tenths(o.Elapsed))
 	if s := o.Elapsed.Seconds(); o.Done > 0 && s >= 1 {
 		text += fmt.Sprintf(" (%.1f/s)", float64(o.Done)/s)
 	}
@@ -235,7 +264,24 @@ func plural(n int64, word string) string {
 	if n == 1 {
 		return "1 " + word
 	}
-	return fmt.Sprintf("%d %ss", n, word)
+	return grouped(n) + " " + word + "s"
+}
+
+// grouped returns n with commas, as the display shows it.
+func grouped(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// tenths returns d in tenths of a second, and never in milliseconds.
+func tenths(d time.Duration) string {
+	if d = d.Round(time.Second / 10); d < time.Minute {
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	}
+	return d.String()
 }
 
 // goOn returns the command that resumes the run, with more flags.

@@ -35,6 +35,8 @@ type Request struct {
 	Body string // JSON, as it stands in the line
 	Bad  string // why it cannot be sent; empty if it can
 
+	NotObject bool // the line is not a JSON object
+
 	Alias string // its key in a journal, if that is not its ID
 }
 
@@ -74,7 +76,9 @@ func parse(text []byte, n int64, f Format) Request {
 	}
 	if text[0] != '{' || !jsonwalk.Valid(text) {
 		if problem := notObject(text); problem != "" {
-			return bad(text, n, "not a request: %s", problem)
+			q := bad(text, n, "not a request: %s", problem)
+			q.NotObject = true
+			return q
 		}
 	}
 	line := members(text)

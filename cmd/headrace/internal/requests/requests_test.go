@@ -47,6 +47,11 @@ type drawn struct {
 	skip bool
 }
 
+// other reports whether the line is not a JSON object.
+func (l drawn) other() bool {
+	return l.text == "[]" || strings.HasPrefix(l.text, "{") && !strings.HasPrefix(l.text, `{"`)
+}
+
 func drawLine(t *rapid.T) drawn {
 	id := rapid.StringMatching(`[a-d]{1,2}`).Draw(t, "id")
 	long := strings.Repeat("x", rapid.SampledFrom([]int{0, 3, 70_000}).Draw(t, "long"))
@@ -78,6 +83,10 @@ func TestReading(t *testing.T) {
 		}
 		text := strings.Join(texts, "\n") + rapid.SampledFrom([]string{"", "\n"}).Draw(t, "end")
 		scan, err := requests.Of(context.Background(), strings.NewReader(text), requests.OpenAI, dialect.OpenAI)
+		if slices.ContainsFunc(lines, drawn.other) && !slices.ContainsFunc(lines, func(l drawn) bool { return !l.skip && !l.other() }) {
+			require.ErrorAs(t, err, new(*requests.FormatError))
+			return
+		}
 		require.NoError(t, err)
 
 		var got []requests.Request
@@ -186,6 +195,30 @@ func TestWhatIsWrongWithALine(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, want, q.Bad)
 		}
+	}
+}
+
+// A file of another format is one mistake, too.
+func TestAFileOfAnotherFormat(t *testing.T) {
+	t.Parallel()
+	const hint = ": write one object per line; jq -c '.[]' converts an array, and jq -c . objects of several lines"
+	object := `{"custom_id":"a","url":"/v1/x","body":{}}`
+	for text, want := range map[string]string{
+		"[" + object + "]":                      "its only line is not a JSON object (line 1: not a request: it is a JSON array, not an object)" + hint,
+		"\n[" + object + ",\n" + object + "]\n": "none of its first 2 lines is a JSON object (line 2: not a request: unexpected end of JSON input)" + hint,
+		"{\n\"custom_id\":\"a\"\n}":             "none of its first 3 lines is a JSON object (line 1: not a request: unexpected end of JSON input)" + hint,
+		"a,b\n1,2\n":                            "none of its first 2 lines is a JSON object (line 1: not a request: invalid character 'a' looking for beginning of value)" + hint,
+		strings.Repeat("7\n", 20) + object:      "none of its first 20 lines is a JSON object (line 1: not a request: it is a JSON number, not an object)" + hint,
+		strings.Repeat("7\n", 19) + object:      "",
+		"{}":                                    "",
+		"":                                      "",
+	} {
+		_, err := requests.Of(t.Context(), strings.NewReader(text), requests.OpenAI, dialect.OpenAI)
+		if want == "" {
+			assert.NoError(t, err, text)
+			continue
+		}
+		assert.EqualError(t, err, want, text)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/throttle"
@@ -18,6 +19,7 @@ type Scan struct {
 	Problems []Problem
 	Models   []string      // requested models, at most mostModels, by name
 	Cost     throttle.Cost // total of the requests that can be sent, as the dialect estimates it
+	Open     int64         // requests for text without a bound on their output, which is not in Cost
 
 	repeated map[int64]int64 // lines with the ID of an earlier line, and that line
 }
@@ -35,9 +37,29 @@ const (
 	mostRepeated = 100_000
 )
 
-// Of scans r to its end.
+// enoughLines is how many lines have to be something other than a JSON object for the file to have another format.
+const enoughLines = 20
+
+// FormatError is the error of a file that does not begin with JSON objects.
+type FormatError struct {
+	Lines int64   // that were read
+	First Problem // of them
+}
+
+// Error names the remedy.
+func (e *FormatError) Error() string {
+	which := fmt.Sprintf("none of its first %d lines is", e.Lines)
+	if e.Lines == 1 {
+		which = "its only line is not"
+	}
+	return fmt.Sprintf("%s a JSON object (line %d: %s): write one object per line; jq -c '.[]' converts an array, and jq -c . objects of several lines",
+		which, e.First.Line, e.First.Text)
+}
+
+// Of scans r to its end. It returns a *FormatError if no line is a JSON object, or none of the first lines.
 func Of(ctx context.Context, r io.Reader, f Format, d dialect.Dialect) (*Scan, error) {
 	s := &Scan{repeated: map[int64]int64{}}
+	objects := false
 	ids := &twice{}
 	defer ids.close()
 	for q, err := range Read(r, f) {
@@ -48,6 +70,9 @@ func Of(ctx context.Context, r io.Reader, f Format, d dialect.Dialect) (*Scan, e
 			return nil, err
 		}
 		s.Lines++
+		if objects = objects || !q.NotObject; !objects && s.Lines == enoughLines {
+			break
+		}
 		if q.Bad != "" {
 			s.problem(q.Line, q.Bad)
 			continue
@@ -56,6 +81,9 @@ func Of(ctx context.Context, r io.Reader, f Format, d dialect.Dialect) (*Scan, e
 			return nil, fmt.Errorf("the custom_ids cannot be compared: %w", err)
 		}
 		s.weigh(&q, d)
+	}
+	if s.Lines > 0 && !objects {
+		return nil, &FormatError{s.Lines, s.Problems[0]}
 	}
 	err := ids.find(func(line, first int64) error {
 		if len(s.repeated) == mostRepeated {
@@ -97,6 +125,9 @@ func (s *Scan) weigh(q *Request, d dialect.Dialect) {
 	s.Cost.Tokens += c.Of(throttle.Tokens)
 	s.Cost.Input += c.Of(throttle.InputTokens)
 	s.Cost.Output += c.Of(throttle.OutputTokens)
+	if c.Of(throttle.OutputTokens) == 0 && !strings.Contains(q.URL, "/embed") {
+		s.Open++
+	}
 	if len(s.Models) == mostModels {
 		return
 	}

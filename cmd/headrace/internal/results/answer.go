@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/headrace/headrace/internal/jsonwalk"
@@ -58,6 +59,8 @@ type RequestError struct {
 	Of         string      `json:"of,omitempty"`       // the hash of the request
 	Header     http.Header `json:"-"`
 	Body       []byte      `json:"-"`
+
+	RetryAfter time.Duration `json:"-"` // as the provider asked for it: a *adaptive.RateLimitHit has at most a day
 }
 
 // Error leaves out the body, because it does not belong in a log.

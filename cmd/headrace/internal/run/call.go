@@ -18,6 +18,7 @@ import (
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/httpclient"
+	"github.com/headrace/headrace/internal/ended"
 	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/replay"
 	"github.com/headrace/headrace/throttle"
@@ -228,6 +229,9 @@ func reached(err error) string {
 	if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" {
 		return dial.Error()
 	}
+	if late := (*ended.LateError)(nil); errors.As(err, &late) && (late.Setting == "Timeouts.Call" || late.Setting == "Timeouts.Header") {
+		return fmt.Sprintf("no complete response within %s (--timeout)", late.After)
+	}
 	return err.Error()
 }
 
@@ -247,7 +251,7 @@ func (c *caller) judge(
 	}
 	failure := &results.RequestError{
 		Code: fmt.Sprintf("status_%d", resp.StatusCode), Message: message(resp.StatusCode, body), StatusCode: resp.StatusCode,
-		RequestID: id, Text: text, Of: q.Hash(), Header: resp.Header, Body: body,
+		RequestID: id, Text: text, Of: q.Hash(), Header: resp.Header, Body: body, RetryAfter: f.RetryAfter,
 	}
 	if redirects(resp.StatusCode) {
 		failure.Location = string(c.scrub([]byte(location(resp))))

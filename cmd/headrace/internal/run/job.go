@@ -43,6 +43,8 @@ type Job struct {
 	changes atomic.Int64 // requests that have changed
 	left    atomic.Int64 // results of requests that are no longer in the file
 	stale   atomic.Int64 // results that are older than a day
+
+	doneBefore int64 // results that the journal had at the start
 }
 
 // say prints a line on standard error.

@@ -24,8 +24,10 @@ type Outcome struct {
 	Waiting int64 // started and not finished, or rate-limited for too long; left for the next process
 	Before  int64 // records that the journal had at the start
 	Changed int64 // done requests that have changed since
-	Left    int64 // results of requests that are not in the file any more
-	LeftOut bool  // the files no longer contain those results either
+	BadLine int64 // failures of lines that are not requests
+	Left    int64 // results and failures of requests that are not in the file any more
+	LeftBad int64 // the failures among them
+	LeftOut bool  // the files no longer contain those either
 	Stale   int64 // results of earlier processes that are older than a day
 
 	Elapsed time.Duration
@@ -44,6 +46,9 @@ func (o *Outcome) count(r *results.Result) {
 	case node.Failed, node.Pending:
 		if !waits(r) {
 			o.Failed++
+			if results.FailureOf(r.Err).Code == results.BadLine {
+				o.BadLine++
+			}
 			return
 		}
 		o.Waiting++
@@ -73,6 +78,7 @@ const mostTold = 10
 func (j *Job) finish() {
 	o := &j.outcome
 	o.Changed, o.Left, o.Stale = j.changes.Load(), j.left.Load(), j.stale.Load()
+	o.LeftBad = o.Left - min(o.Left, max(0, j.doneBefore-o.Resumed))
 	o.LeftOut = j.lines != nil || j.files != nil && j.files.Rewritten()
 	o.Total = o.Done + o.Resumed + o.Failed + o.Waiting
 	if j.scan != nil {

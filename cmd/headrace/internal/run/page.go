@@ -29,7 +29,8 @@ func (j *Job) page(ctx context.Context, stop context.CancelCauseFunc) (*dashboar
 	at, err := d.Listen(context.WithoutCancel(ctx), j.Dashboard) // it stays up while calls in flight finish
 	if err != nil {
 		d.Close()
-		return nil, usagef("--dashboard: %s", strings.TrimPrefix(settings.Plain(err), "dashboard: "))
+		text := strings.TrimPrefix(settings.Plain(err), "dashboard: ")
+		return nil, usagef("--dashboard: %s", strings.Replace(text, "set a token", "set a token in HEADRACE_TOKEN", 1))
 	}
 	j.say("dashboard: http://" + at.String())
 	return d, nil
