@@ -87,10 +87,10 @@ func TestADeadHost(t *testing.T) {
 	require.Zero(t, status, errs)
 }
 
-// A service that fails for everything uses up the attempts of 20 calls at most. All other requests wait until it works again.
+// A service that fails for everything uses up the attempts of 20 requests. All others wait until it works again.
 func TestAnOutageFailsFewRequests(t *testing.T) {
 	t.Parallel()
-	const down = 45
+	const down = 22
 	var calls atomic.Int64
 	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
 		if calls.Add(1) > down {
@@ -99,16 +99,32 @@ func TestAnOutageFailsFewRequests(t *testing.T) {
 		return &providertest.Fault{Status: 500}
 	}})
 	p.requests(100)
-	status, _, errs := p.run("--concurrency", "44", "--max-attempts", "1")
+	status, _, errs := p.run("--concurrency", "1", "--max-attempts", "1")
 	require.Equal(t, 1, status, errs)
 	assert.Contains(t, errs, "80 done, 20 failed")
 
 	calls.Store(-1 << 40)
-	status, _, errs = p.run("--concurrency", "44", "--max-attempts", "1", "--max-wait", "1s", "--fresh")
+	status, _, errs = p.run("--concurrency", "1", "--max-attempts", "1", "--max-wait", "1s", "--fresh")
 	require.Equal(t, 1, status, errs)
 	assert.Contains(t, errs, "20 failed, 80 left")
 	assert.Regexp(t, `all calls to 127\.0\.0\.1:\d+ have failed for`, errs)
 	assert.Contains(t, errs, "resume with: headrace run r.jsonl")
+}
+
+// However many requests fail, there is no outage while others succeed.
+func TestFailuresAmongSuccessesAreNoOutage(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
+		if calls.Add(1)%4 == 0 {
+			return &providertest.Fault{Status: 500}
+		}
+		return nil
+	}})
+	p.requests(100)
+	status, _, errs := p.run("--concurrency", "1", "--max-attempts", "1", "--max-wait", "1s")
+	require.Equal(t, 1, status, errs)
+	assert.Contains(t, errs, "75 done, 25 failed")
 }
 
 func TestAUsedUpQuotaLeavesTheRest(t *testing.T) {

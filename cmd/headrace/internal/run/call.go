@@ -187,21 +187,26 @@ func (c *caller) broken(ctx context.Context, q *requests.Request, number int64, 
 		return fail(failure)
 	}
 	f := adaptive.Feedback{Verdict: adaptive.Transient}
-	if stop := c.works(&f, failure.Message); stop != nil {
+	if stop := c.health(&f, q.Line, failure.Message); stop != nil {
 		return c.end(stop)
 	}
 	guard.Report(ctx, f)
 	return fail(failure)
 }
 
-// works records whether the service works, or why it does not, in its words. In an outage, f becomes a refusal for which requests
-// wait, or there is a reason to stop.
-func (c *caller) works(f *adaptive.Feedback, says string) *StopError {
-	if f.Verdict != adaptive.Transient {
+// health records whether the service works after a call for a line that did not succeed, and what the service says. In an outage, f
+// becomes a refusal for which requests wait, or there is a reason to stop.
+func (c *caller) health(f *adaptive.Feedback, line int64, says string) *StopError {
+	switch f.Verdict {
+	case adaptive.Transient:
+	case adaptive.Overloaded:
+		c.reach.refused()
+		return nil
+	default:
 		c.reach.reached()
 		return nil
 	}
-	pause, stop := c.reach.broke(time.Now(), errors.New(says))
+	pause, stop := c.reach.broke(time.Now(), line, errors.New(says))
 	if pause > 0 {
 		f.Verdict, f.Kind, f.Source = adaptive.Overloaded, adaptive.UnknownKind, "an outage"
 		f.RetryAfter = max(f.RetryAfter, pause)
@@ -246,6 +251,7 @@ func (c *caller) judge(
 	refused := f.Verdict == adaptive.Hit || f.Verdict == adaptive.Overloaded || f.Verdict == adaptive.Transient
 	if resp.StatusCode/100 == 2 && isJSON && f.Source == "" && !refused && f.Verdict != adaptive.Terminal {
 		guard.Report(ctx, f)
+		c.reach.reached()
 		c.alike.succeeded()
 		return results.Answer{Status: resp.StatusCode, RequestID: id, Body: text, Of: q.Hash()}, nil
 	}
@@ -267,7 +273,7 @@ func (c *caller) judge(
 		guard.Report(ctx, f)
 		return c.end(&StopError{Quota, "the quota or the credit of the account is used up: " + failure.Message})
 	}
-	if stop := c.works(&f, fmt.Sprintf("%d: %s", failure.StatusCode, failure.Message)); stop != nil {
+	if stop := c.health(&f, q.Line, fmt.Sprintf("%d: %s", failure.StatusCode, failure.Message)); stop != nil {
 		return c.end(stop)
 	}
 	guard.Report(ctx, f)

@@ -32,9 +32,12 @@ func (g *Reach) Lost(now time.Time, err error) (pause time.Duration, ever bool, 
 }
 
 // Broke records a call that failed with a 5xx or a broken connection.
-func (g *Reach) Broke(now time.Time, err error) (pause time.Duration, stop *StopError) {
-	return g.broke(now, err)
+func (g *Reach) Broke(now time.Time, line int64, err error) (pause time.Duration, stop *StopError) {
+	return g.broke(now, line, err)
 }
+
+// Refused notes a call that was rejected.
+func (g *Reach) Refused() { g.refused() }
 
 // Reached notes an answer.
 func (g *Reach) Reached() { g.reached() }

@@ -10,8 +10,8 @@ import (
 // that the URL is wrong or the service is down.
 const deadAfter = 3
 
-// outageAfter is how many calls in a row have to fail with a 5xx or a broken connection for it to be an outage. Fewer are
-// failures of single requests.
+// outageAfter is how many requests in a row have to fail with a 5xx or a broken connection, without anything else in between, for
+// the next one to show an outage. Fewer are failures of single requests.
 const outageAfter = enoughAlike
 
 // The time between two attempts to reach a host.
@@ -21,16 +21,18 @@ const (
 )
 
 // reach watches whether the service can be reached and works. A host that cannot be reached, and a service that fails for
-// everything, are no failures of a request: it waits, as for a rate limit, and so do all others.
+// everything, are not failures of a request: it waits, as for a rate limit, and so do all others.
 type reach struct {
 	host    string
 	maxWait time.Duration
 
-	mu       sync.Mutex // guards everything below
-	answered bool       // ever
-	failed   int        // consecutive calls without an answer of a working service
-	since    time.Time  // the first of them
-	paused   time.Time  // the start of the last pause
+	mu       sync.Mutex         // guards everything below
+	answered bool               // ever
+	failed   int                // consecutive calls that did not reach a server
+	broken   map[int64]struct{} // lines of requests that failed since the service last worked, at most outageAfter
+	out      bool               // others fail as well
+	since    time.Time          // the first failure to reach it, or the begin of the outage
+	paused   time.Time          // the start of the last pause
 	pause    time.Duration
 }
 
@@ -38,7 +40,14 @@ type reach struct {
 func (g *reach) reached() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.answered, g.failed, g.pause = true, 0, 0
+	g.answered, g.failed, g.pause, g.broken, g.out = true, 0, 0, nil, false
+}
+
+// refused records that the service rejected a call for its load or rate, which it may do in an outage, too.
+func (g *reach) refused() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.answered, g.failed = true, 0
 }
 
 // lost records a call that reached no server because of err. It returns how long to wait and whether there has ever
@@ -46,39 +55,42 @@ func (g *reach) reached() {
 func (g *reach) lost(now time.Time, err error) (pause time.Duration, ever bool, stop *StopError) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	out := g.fails(now)
-	if !g.answered && g.failed >= deadAfter {
-		return 0, false, &StopError{Unreachable, fmt.Sprintf("%s cannot be reached: %v. Check --base-url, and whether the service is up", g.host, err)}
+	if g.failed == 0 && !g.out {
+		g.since = now
 	}
-	if out >= g.maxWait {
-		return 0, true, &StopError{Unreachable, fmt.Sprintf("%s has been unreachable for %s: %v", g.host, out.Round(time.Second), err)}
+	g.failed++
+	switch gone := now.Sub(g.since); {
+	case !g.answered && g.failed >= deadAfter:
+		return 0, false, &StopError{Unreachable, fmt.Sprintf("%s cannot be reached: %v. Check --base-url, and whether the service is up", g.host, err)}
+	case gone >= g.maxWait:
+		return 0, true, &StopError{Unreachable, fmt.Sprintf("%s has been unreachable for %s: %v", g.host, gone.Round(time.Second), err)}
 	}
 	return g.pauses(now), g.answered, nil
 }
 
-// broke records a call that failed with a 5xx or a broken connection, because of err. In an outage it returns how long to wait, or
-// why to stop; otherwise 0.
-func (g *reach) broke(now time.Time, err error) (pause time.Duration, stop *StopError) {
+// broke records a call for the request of a line that failed with a 5xx or a broken connection, because of err. In an outage it
+// returns how long to wait, or why to stop; otherwise 0.
+func (g *reach) broke(now time.Time, line int64, err error) (pause time.Duration, stop *StopError) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.answered = true
-	out := g.fails(now)
-	switch {
-	case g.failed <= outageAfter:
+	g.answered, g.failed = true, 0
+	if _, again := g.broken[line]; !again && !g.out {
+		if len(g.broken) == outageAfter {
+			g.out, g.since = true, now
+		} else {
+			if g.broken == nil {
+				g.broken = map[int64]struct{}{}
+			}
+			g.broken[line] = struct{}{}
+		}
+	}
+	switch gone := now.Sub(g.since); {
+	case !g.out:
 		return 0, nil
-	case out >= g.maxWait:
-		return 0, &StopError{Unreachable, fmt.Sprintf("all calls to %s have failed for %s: %v", g.host, out.Round(time.Second), err)}
+	case gone >= g.maxWait:
+		return 0, &StopError{Unreachable, fmt.Sprintf("all calls to %s have failed for %s: %v", g.host, gone.Round(time.Second), err)}
 	}
 	return g.pauses(now), nil
-}
-
-// fails counts a failure, and returns for how long there have been nothing but failures.
-func (g *reach) fails(now time.Time) time.Duration {
-	if g.failed == 0 {
-		g.since = now
-	}
-	g.failed++
-	return now.Sub(g.since)
 }
 
 // pauses returns how long to wait. Calls that fail together count as one failure.

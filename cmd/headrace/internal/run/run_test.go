@@ -88,31 +88,33 @@ func TestAHostThatGoesAway(t *testing.T) {
 	assert.ErrorContains(t, stop, "has been unreachable for 3m0s")
 }
 
-// A few failures are those of single requests. After 20 in a row it is an outage, until something else comes back.
+// The failures of a few requests are their own. If more fail in a row, it is an outage, until something else comes back.
 func TestAnOutage(t *testing.T) {
 	t.Parallel()
 	g, now, failed := run.NewReach(time.Minute), time.Unix(0, 0), errors.New("500: oops")
-	broke := func() time.Duration {
+	broke := func(line int64) time.Duration {
 		t.Helper()
-		pause, stop := g.Broke(now, failed)
+		pause, stop := g.Broke(now, line, failed)
 		require.Nil(t, stop)
 		return pause
 	}
 	for range 2 {
-		for range 20 {
-			require.Zero(t, broke())
+		for i := range 60 { // three attempts each
+			require.Zero(t, broke(int64(i%20)))
+			now = now.Add(time.Minute)
 		}
-		assert.Equal(t, 500*time.Millisecond, broke())
-		assert.Equal(t, 500*time.Millisecond, broke(), "calls that fail together are one failure")
+		assert.Equal(t, 500*time.Millisecond, broke(20))
+		assert.Equal(t, 500*time.Millisecond, broke(1), "calls that fail together are one failure")
 		now = now.Add(time.Second)
-		assert.Equal(t, time.Second, broke())
+		g.Refused()
+		assert.Equal(t, time.Second, broke(21), "a service that rejects calls does not work yet")
 		g.Reached()
 	}
-	for range 20 {
-		broke()
+	for i := range int64(21) {
+		broke(i)
 	}
 	now = now.Add(time.Minute)
-	_, stop := g.Broke(now, failed)
+	_, stop := g.Broke(now, 1, failed)
 	require.NotNil(t, stop)
 	assert.Equal(t, run.Unreachable, stop.Reason)
 	assert.EqualError(t, stop, "all calls to h have failed for 1m0s: 500: oops")
