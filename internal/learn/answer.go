@@ -23,15 +23,15 @@ func (m *Machine) Answered(now float64, c Call, a Answer) {
 	}
 	m.trust.Taken()
 	if m.quota.draft.Taken(c, a.Used) {
-		m.low(now)
+		m.distrust(now)
 	}
 	if m.Door.Opens(c.At) {
 		m.opened(c.At)
 	}
 	m.trip += callWeight * (min(max(tiny, now-c.At), mostTrip) - m.trip)
 	if m.tally.Counts(c) {
-		m.tally.Answered(c, a.Used)
 		m.Tokens.Return(m.paced(c.Tokens) - a.Used)
+		m.tally.Answered(c, a.Used)
 		m.quota.Tokens.part.Return(c.Tokens - a.Used)
 	}
 	m.Heard(now, c, a.Calls, a.Tokens)
@@ -45,8 +45,8 @@ func (m *Machine) Answered(now float64, c Call, a Answer) {
 	}
 }
 
-// low ignores the headers because more is admitted than they leave room for.
-func (m *Machine) low(now float64) {
+// distrust ignores the headers because more is admitted than they leave room for.
+func (m *Machine) distrust(now float64) {
 	m.trust.Low(now)
 	m.note(Decision{At: now, Kind: Verdict, Wait: m.trust.pause, Why: WhyLow})
 }

@@ -10,8 +10,9 @@ type Calm struct {
 	share   float64 // see Part
 	until   float64 // Settled refutes caps; 0: it has refuted none
 	stretch float64
-	agreed  int // marks in a row that agreed with the one before
-	short   int // marks that calls of other processes explain, less those that they do not
+	agreed  int     // marks in a row that agreed with the one before
+	beside  int     // marks that calls of other processes explain, less those that they do not
+	ends    float64 // when these are too old
 }
 
 const calmMost = 2 // settled cycles: the longest cycle, while marks agree
@@ -19,10 +20,10 @@ const calmMost = 2 // settled cycles: the longest cycle, while marks agree
 // What shortens the cycles of a slow rate that others share.
 const (
 	besideCalls = handful    // calls of the longest cycle
-	shortSame   = cautious   // of the known rate: a measurement that is no lower has found the same
-	shortLeast  = memoryFell // of the known rate: a lower measurement shows that the limit has fallen
-	shortSoon   = recent     // calls since a mark in which the next one is too soon for a limit that stays
-	shortMost   = 2 * enough // of the marks that show this, at most, count
+	besideSame  = cautious   // of the known rate: a measurement that is no lower has found the same
+	besideLeast = memoryFell // of the known rate: a lower measurement shows that the limit has fallen
+	besideSoon  = recent     // calls since a mark in which the next one is too soon for a limit that stays
+	besideMost  = 2 * enough // of the marks that show this, at most, count
 )
 
 // Marked compares a measured rate with the one that was known; 0: none was.
@@ -39,19 +40,28 @@ func (c *Calm) Marked(measured, known float64) {
 	c.stretch, c.agreed = 1, 0
 }
 
-// Fell compares the rate after a mark with the one before, when so many calls had left since the mark before. A limit that is not
+// Beside compares the rate after a mark with the one before, when so many calls had left since the mark before. A limit that is not
 // shared admits what was measured, even after it has fallen. If marks keep coming soon, and each finds somewhat less, other processes
 // have used what the rejected calls needed. Each mark would lower the rate, and most of a slow limit would remain unused.
-func (c *Calm) Fell(rate, before, calls float64) {
-	if part := rate / before; part >= shortSame || calls > shortSoon || before >= 1 {
-		c.Met()
-	} else if part >= shortLeast {
-		c.short = min(shortMost, c.short+1)
+func (c *Calm) Beside(now, rate, before, calls float64) {
+	if part := rate / before; part >= besideSame || calls > besideSoon || before >= 1 {
+		c.beside = max(0, c.beside-1)
+	} else if part >= besideLeast {
+		c.beside, c.ends = min(besideMost, c.beside+1), now+remembered
 	}
 }
 
-// Met notes a mark that calls of other processes do not explain.
-func (c *Calm) Met() { c.short = max(0, c.short-1) }
+// Shared reports whether other processes seem to use the limit.
+func (c *Calm) Shared() bool { return c.beside >= enough }
+
+// Ends forgets what is too old, and reports whether other processes seemed to use the limit until then.
+func (c *Calm) Ends(now float64) (ended bool) {
+	if now < c.ends {
+		return false
+	}
+	ended, c.beside = c.Shared(), 0
+	return ended
+}
 
 // Refutes reports whether a cap is refuted because it holds less than Settled. If marks have not agreed about any rate since the
 // first one, Settled is forgotten instead: it was the rate of another limit.
@@ -74,7 +84,7 @@ func (c *Calm) Cycle(rate float64) float64 {
 		return c.stretch * evenCycle(rate/c.share)
 	}
 	cycle := c.stretch * Cycle(rate)
-	if c.short >= enough && rate < 1 {
+	if c.Shared() && rate < 1 {
 		return min(cycle, max(cycleShortest, besideCalls/max(rate, leastRate)))
 	}
 	return cycle

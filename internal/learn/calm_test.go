@@ -86,28 +86,33 @@ func TestOthersLeaveLessAndLessOfASlowRate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := Calm{stretch: 1}
 			for _, m := range c.marks {
-				k.Fell(m.rate, m.before, m.calls)
+				k.Beside(0, m.rate, m.before, m.calls)
 			}
 			assert.InDelta(t, c.want, k.Cycle(0.1), 1e-9)
 		})
 	}
-	k := Calm{stretch: 1, short: shortMost}
-	k.Fell(0.1, 0.12, 9)
-	assert.Equal(t, shortMost, k.short)
+	k := Calm{stretch: 1, beside: besideMost}
+	k.Beside(0, 0.1, 0.12, 9)
+	assert.Equal(t, besideMost, k.beside)
 	assert.InDelta(t, cycleShortest, k.Cycle(0.9), 1e-9)
 	assert.InDelta(t, Cycle(1), k.Cycle(1), 1e-9, "a fast rate")
+	assert.False(t, k.Ends(remembered-1))
+	assert.True(t, k.Ends(remembered))
+	assert.False(t, k.Ends(remembered), "once")
+	assert.InDelta(t, Cycle(0.1), k.Cycle(0.1), 1e-9)
 }
 
 // Every fifth call is rejected, and each time they are further apart.
 func TestASlowRateThatOthersUseIsProbedSoon(t *testing.T) {
 	for name, c := range map[string]struct {
 		tokens, window, slower float64
-		soon                   bool
+		rested, soon           bool
 	}{
-		"others use it":           {0, 0, 1.2, true},
-		"it stays":                {0, 0, 1, false},
-		"in a window":             {0, 60, 1.2, false},
-		"tokens may have run out": {100, 0, 1.2, false},
+		"others use it":           {0, 0, 1.2, false, true},
+		"it stays":                {0, 0, 1, false, false},
+		"in a window":             {0, 60, 1.2, false, false},
+		"tokens may have run out": {100, 0, 1.2, false, false},
+		"the demand has paused":   {0, 0, 1.2, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := runMachine(Config{CallRate: 0.5})
@@ -121,11 +126,17 @@ func TestASlowRateThatOthersUseIsProbedSoon(t *testing.T) {
 					r.Answered(at, call, Answer{Used: c.tokens})
 					continue
 				}
+				r.Calls.rested = c.rested
 				r.Refused(at, call, Refusal{Asked: 1})
 				gap *= c.slower
 			}
+			assert.Equal(t, c.soon, r.reasons(WhyBeside) == 1)
 			if c.soon {
 				assert.InDelta(t, besideCalls/r.Calls.Rate, r.Calls.cycle, 1e-9)
+				r.Slack(at + remembered - 1)
+				assert.Zero(t, r.reasons(WhyAlone))
+				r.Slack(at + remembered)
+				assert.Equal(t, 1, r.reasons(WhyAlone))
 			} else {
 				assert.GreaterOrEqual(t, r.Calls.cycle, Cycle(r.Calls.Rate))
 			}

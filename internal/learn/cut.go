@@ -63,11 +63,7 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	}
 	if m.Calls.On && !m.off.Has(GrowthRule) {
 		m.calm.Marked(measured.Calls, m.Calls.Rate)
-		if m.Tokens.On || m.spans.Window > 0 {
-			m.calm.Met()
-		} else {
-			m.calm.Fell(min(measured.Calls, m.Calls.Pace()), m.Calls.Rate, float64(c.Seq-m.tally.mark.Seq))
-		}
+		m.beside(now, c, measured.Calls)
 	}
 	if m.Calls.rested { // the small measurements before the pause are over
 		m.tally.next = stretch{}
@@ -103,6 +99,24 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	d.To = m.Calls.Pace()
 	m.note(d)
 	m.begin(now, c)
+}
+
+// beside takes in what the measured rate shows of other processes that use the limit.
+func (m *Machine) beside(now float64, c Call, measured float64) {
+	before := m.calm.Shared()
+	switch {
+	case m.Tokens.On, m.spans.Window > 0: // these explain it
+		m.calm.beside = 0
+	case !m.Calls.rested: // what came in during a pause is not known
+		m.calm.Beside(now, min(measured, m.Calls.Pace()), m.Calls.Rate, float64(c.Seq-m.tally.mark.Seq))
+	}
+	if shared := m.calm.Shared(); shared != before {
+		why := WhyAlone
+		if shared {
+			why = WhyBeside
+		}
+		m.note(Decision{At: now, Kind: Verdict, Why: why})
+	}
 }
 
 // lacksTokens reports whether tokens are what the refused call c lacked, although their pace would allow it: refused calls tend to

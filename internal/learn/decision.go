@@ -64,6 +64,8 @@ const (
 	WhyTrue
 	WhyFactor
 	WhyFined
+	WhyBeside
+	WhyAlone
 )
 
 var reasons = [...]string{ //nolint:gochecknoglobals // a table
@@ -93,6 +95,8 @@ var reasons = [...]string{ //nolint:gochecknoglobals // a table
 	WhySpan:      "seconds: the provider closes when a window is used up, and seems to count in windows of this length",
 	WhyNoSpan:    "more is admitted than a window held: the provider does not seem to count in windows any more",
 	WhyTrue:      "the headers are used again",
+	WhyBeside:    "other processes seem to use the same slow limit: probes more often",
+	WhyAlone:     "no other process seems to use the limit any more",
 	WhyFactor:    "times what a Retry-After asks for: for how long the provider was really closed",
 }
 

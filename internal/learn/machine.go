@@ -192,14 +192,17 @@ func (m *Machine) rest(now float64) {
 	}
 }
 
-// report notes what is believed again of headers and of Retry-Afters since the last tick.
+// report notes what is believed again of headers and of Retry-Afters since the last tick, and no more of other processes.
 func (m *Machine) report(now float64) {
 	if m.trust.Ignored(m.at) && !m.trust.Ignored(now) {
 		if m.trust.low && m.quota.exceeded(now, &m.tally) {
-			m.low(now)
+			m.distrust(now)
 		} else {
 			m.note(Decision{At: now, Kind: Verdict, Why: WhyTrue})
 		}
+	}
+	if m.calm.Ends(now) {
+		m.note(Decision{At: now, Kind: Verdict, Why: WhyAlone})
 	}
 	for i := range m.factors {
 		if before, factor := m.factors[i], m.Door.truths[i].mul(); factor != before {
@@ -374,10 +377,10 @@ func (m *Machine) paceWait(now, tokens float64, few bool) (wait float64) {
 	return wait
 }
 
-// paced is what a call that reserves so many tokens counts for in their pace. An estimate far above what is usual is likely to be
-// wrong, and the provider decides about the call: it waits for some minutes at most, and those behind it with it.
+// paced is what a call that reserves so many tokens counts for in their pace. An estimate far above what calls usually take is likely
+// to be wrong, and the provider decides about the call: it waits for some minutes at most, and those behind it with it.
 func (m *Machine) paced(tokens float64) float64 {
-	return min(tokens, max(mostPaced*m.Tokens.Rate, outlier*m.tally.each()))
+	return min(tokens, max(mostPaced*m.Tokens.Rate, outlier*m.tally.perCall))
 }
 
 // Slack records that no call waits: no time for growth.

@@ -915,9 +915,45 @@ func TestAHugeCallDelaysNoneForLong(t *testing.T) {
 		}
 		return waited
 	}
-	huge := waits(10, 1e6, 10)
+	huge := waits(10, 1e6, 10, 1e6)
 	assert.InDelta(t, longest, huge[1], longest*rare)
 	assert.Less(t, huge[2], 1.0)
-	large := waits(600*rate, 600*rate, 600*rate)
-	assert.InDelta(t, 600, large[1], 600*rare, "if all are as large, it is no error")
+	assert.LessOrEqual(t, huge[3], float64(longest), "the pace has grown meanwhile")
+}
+
+// What was charged for it is returned, and no more.
+func TestAHugeCallReturnsWhatItWasChargedFor(t *testing.T) {
+	const rate = 100.0
+	for name, end := range map[string]func(*Machine, Call){
+		"it is answered": func(m *Machine, c Call) { m.Answered(300, c, Answer{Used: 10}) },
+		"it is refused":  func(m *Machine, c Call) { m.Refused(300, c, Refusal{Mild: true}) },
+		"it is not sent": func(m *Machine, c Call) { m.Unsent(c) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := New(Config{Initial: 10, Max: 100, CallRate: 10, TokenRate: rate})
+			for seq := int64(1); seq <= 10; seq++ {
+				c := Call{Seq: seq, At: float64(seq), Tokens: 10, Total: 10 * float64(seq)}
+				m.Sent(c)
+				m.Answered(c.At+0.5, c, Answer{Used: 10})
+			}
+			before := m.Tokens.level
+			huge := Call{Seq: 11, At: 11, Tokens: 1e6, Total: 1e6 + 100}
+			m.Sent(huge)
+			assert.InDelta(t, before-4*60*rate, m.Tokens.level, 2*rate)
+			end(m, huge)
+			assert.LessOrEqual(t, m.Tokens.level, before+4*rate)
+		})
+	}
+}
+
+// If calls usually take as much, it is no error.
+func TestCallsThatAreAllHugeWaitForTheirTokens(t *testing.T) {
+	m := New(Config{Initial: 10, Max: 100, CallRate: 10, TokenRate: 100})
+	for seq := int64(1); seq <= 30; seq++ {
+		c := Call{Seq: seq, At: float64(seq), Tokens: 60_000, Total: 60_000 * float64(seq)}
+		m.Sent(c)
+		m.Answered(c.At, c, Answer{Used: 60_000})
+	}
+	assert.InDelta(t, 60_000, m.paced(60_000), 1e-9)
+	assert.Less(t, m.paced(1e6), 4*60_000.0)
 }

@@ -65,7 +65,7 @@ const (
 	burstFades  = recent             // marks over which a learned burst fades
 	earlyMarks  = enough             // marks: the rate of so few is likely to be too low
 	mostOwed    = rarestProbe        // seconds of the pace that calls owe for using more than they reserved, at most
-	mostPaced   = several * mostOwed // seconds of the pace that a call takes for what it reserves, at most, unless others reserve as much
+	mostPaced   = several * mostOwed // seconds of the pace that a call takes for what it reserves, at most, unless calls usually take as much
 )
 
 // Cycle is how long the pace takes from one probe to the next while marks do not
