@@ -130,7 +130,7 @@ func TestProxyUsage(t *testing.T) {
 	p := newPlace(t, providertest.Config{})
 	taken := strings.TrimPrefix(p.provider.URL(), "http://")
 	for want, args := range map[string][]string{
-		"--addr: " + taken + " is in use: use another address": {"--addr", taken},
+		"in use: use another address, such as 127.0.0.1:0": {"--addr", taken},
 		"--addr: 0.0.0.0 can be reached from other machines":   {"--addr", "0.0.0.0:0"},
 		"--addr: \"8787\" is not a host and a port":            {"--addr", "8787"},
 		"--token: not 16 to 256 letters":                       {"--token", "short"},

@@ -43,7 +43,7 @@ Exit status: that of the command; 128+N if signal N ended it; 127 if it is not f
 func (c *execCommand) Run(ctx context.Context, p *Program) error {
 	if len(c.Command) > 0 && c.Command[0] == "--" {
 		c.Command = c.Command[1:]
-	} else if len(c.Command) > 0 && strings.HasPrefix(c.Command[0], "-") { // kong takes the first flag that it does not know for the command
+	} else if len(c.Command) > 0 && strings.HasPrefix(c.Command[0], "-") { // kong treats the first unknown flag as the command
 		return &run.UsageError{Err: fmt.Errorf("unknown flag %s (see headrace exec --help)", c.Command[0])}
 	}
 	if len(c.Command) == 0 {

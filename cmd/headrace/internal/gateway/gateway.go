@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
@@ -96,11 +95,8 @@ func Open(ctx context.Context, o Options) (_ *Gateway, err error) {
 	}
 	g.proxy.Store(p)
 	l, err := p.Listen(ctx, o.Address)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, &settings.Error{Flag: "--addr", Problem: o.Address + " is in use: use another address, such as 127.0.0.1:0 for a free port"}
-	}
 	if err != nil {
-		return nil, &settings.Error{Flag: "--addr", Problem: settings.Plain(err)}
+		return nil, &settings.Error{Flag: "--addr", Problem: settings.Plain(err) + ": use another address, such as 127.0.0.1:0 for a free port"}
 	}
 	g.Address = l.Addr().String()
 	g.serve(p.Server(), l)
