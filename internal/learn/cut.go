@@ -4,7 +4,8 @@ func (m *Machine) cycle() float64 { return m.calm.Cycle(m.Calls.Rate) }
 
 // begin begins an epoch at the refused call c.
 func (m *Machine) begin(now float64, c Call) {
-	m.cut, m.cutBy, m.knows = now, m.tally.last.Seq, true
+	m.epoch(now)
+	m.knows = true
 	m.tally.Mark(c)
 	m.resumed = Point{}
 	m.dark = 0

@@ -4,12 +4,12 @@
 //
 // Each file is one idea, with its own tests. [Machine] joins them:
 //
-//   - [Door] knows when the provider is closed, and how to probe.
+//   - [Door] knows when the provider is closed, and how to probe; [Truth] corrects a Retry-After, and [Fines] finds what rejections cost.
 //   - [Flight] bounds the calls in flight.
-//   - [Pacer] spaces calls, and another one tokens.
-//   - [Mirror] estimates the remaining quota from headers.
+//   - [Pacer] spaces calls, and another one tokens; [Calm] decides how long one of its cycles takes.
+//   - [Mirror] estimates the remaining quota from headers, with [Others] and [Turn].
 //   - [Overdraft] tests whether the provider admits more than that.
-//   - [Tally] measures the rate between two refusals.
+//   - [Tally] measures the rate between two refusals, and [Spans] the windows in which a provider counts.
 //   - [Claim] decides whether a refusal without a label is a concurrency limit.
 //   - [Under] remembers the throughput under a concurrency limit that errors refuted.
 //   - [Memory] retries a rate that held before a decrease.

@@ -113,6 +113,9 @@ func (m *Machine) after(c Call) bool {
 	return c.At > m.cut || c.At == m.cut && c.Seq > m.cutBy
 }
 
+// epoch begins an epoch: one decision for all calls that are out.
+func (m *Machine) epoch(now float64) { m.cut, m.cutBy = now, m.tally.last.Seq }
+
 // Bound is what holds calls back.
 type Bound uint8
 

@@ -181,12 +181,12 @@ func (m *Machine) overloaded(now float64, c Call, r *Refusal) {
 	}
 	before := m.InFlight()
 	if m.retried(now, c) {
-		m.cut, m.cutBy = now, m.tally.last.Seq
+		m.epoch(now)
 		return
 	}
 	m.levels.Fell(now, float64(before))
 	m.Flight.Signal(backOff, m.overload.From(now, float64(before)))
-	m.cut, m.cutBy = now, m.tally.last.Seq
+	m.epoch(now)
 	m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(m.InFlight()), Why: WhyOverload})
 }
 
@@ -199,7 +199,7 @@ func (m *Machine) Signal(now, left float64) {
 	if left <= m.cut {
 		return
 	}
-	m.cut, m.cutBy = now, m.tally.last.Seq
+	m.epoch(now)
 	before := m.InFlight()
 	m.stopLevels(now)
 	m.Flight.Signal(0.5, float64(before))
@@ -234,7 +234,8 @@ func (m *Machine) still(now float64, c Call, r *Refusal, rate float64) {
 		m.Flight.Claimed = false
 		m.claim.Forget()
 	}
-	m.cut, m.cutBy, m.resumed, m.reopens = now, m.tally.last.Seq, Point{}, true
+	m.epoch(now)
+	m.resumed, m.reopens = Point{}, true
 	m.note(Decision{At: now, Kind: Gate, Wait: m.Door.Until - now, Why: WhyStillShut})
 }
 

@@ -1,0 +1,67 @@
+package learn
+
+import "math"
+
+// Turn distinguishes a window from a bucket, and knows when the window turns. The moment of a window's reset is constant; that
+// of a bucket moves along with what is sent.
+type Turn struct {
+	At float64
+
+	span  float64
+	votes int
+	at    float64 // of the observation that the next is compared with
+	reset float64 // the moment it gave
+}
+
+const (
+	mostVotes  = 2 * enough // votes, at most
+	turnStands = sameLevel  // of the time between two answers: a reset that moves by no more stands still
+	turnFades  = recent     // times the time or the observations in which a span that was too long fades
+	leastTurn  = tiny       // seconds: no window is shorter
+)
+
+// Windowed reports whether it is a window.
+func (t *Turn) Windowed() bool { return t.votes >= enough }
+
+// Observe takes in that at a moment the reset was so many seconds away.
+func (t *Turn) Observe(at, reset float64) {
+	t.At = at + reset
+	dt := at - t.at
+	shift := t.At - t.reset
+	switch {
+	case dt < shortest:
+	case t.Windowed() && at >= t.reset && shift > 2*dt: // it has turned, and once, for twice would have taken longer
+		t.span = shift
+	case t.Windowed() && shift < -0.5*t.span: // it was about another, longer quota
+		t.span = 0
+	default:
+		t.span -= min(dt, t.span) / turnFades
+	}
+	t.span = max(reset, t.span)
+	switch {
+	case t.at == 0 || dt > t.span: // too long ago to compare with
+	case dt < shortest:
+		return
+	case reset > 0 && math.Abs(shift) <= turnStands*dt:
+		t.votes = min(mostVotes, t.votes+1)
+	case reset == 0 || !alike(shift, t.span): // nor has the window turned
+		t.votes = max(-mostVotes, t.votes-1)
+	}
+	t.at, t.reset = at, t.At
+}
+
+// begins is when the window of now began.
+func (t *Turn) begins(now float64) float64 {
+	span := max(t.span, leastTurn)
+	return t.At + span*math.Floor((now-t.At)/span)
+}
+
+// Pass goes on to the window of now, and reports whether it is a new one.
+func (t *Turn) Pass(now float64) bool {
+	if now < t.At {
+		return false
+	}
+	span := max(t.span, leastTurn)
+	t.At += span * (1 + math.Floor((now-t.At)/span))
+	return true
+}
