@@ -17,8 +17,7 @@ func (m *Machine) Answered(now float64, c Call, a Answer) {
 	if m.rates.Taken(now, c) {
 		m.rates.pause = 0 // the limit had not fallen: the next fall is likely to be as short
 	}
-	m.levels.Taken(now, c)
-	if m.higher.Taken(now, c) {
+	if holds := m.levels.Taken(now, c); m.higher.Taken(now, c) || holds && !m.knows { // else no limit is known that ended the slow start
 		m.Flight.Climb()
 	}
 	m.trust.Taken()

@@ -284,3 +284,26 @@ func TestTheTrialOfAnEarlierLevelSaysNothingOfMore(t *testing.T) {
 	assert.True(t, r.retried(111, c))
 	assert.Zero(t, r.claim.crowds)
 }
+
+// An outage right after the start has not shown any limit.
+func TestAfterAnOutageTheSlowStartGoesOn(t *testing.T) {
+	r := runMachine(Config{Initial: 4, Max: 100})
+	var out []Call
+	for now := 0.0; now < 60; now += 0.1 {
+		for _, c := range out {
+			if now < 15 {
+				r.Refused(now, c, Refusal{Mild: true})
+			} else {
+				r.Answered(now, c, Answer{Used: 100, InFlight: len(out) - 1})
+			}
+		}
+		out = nil
+		for len(out) < r.InFlight() && r.Wait(now, 100, len(out)) == 0 {
+			c := r.send(now)
+			c.Others = len(out)
+			out = append(out, c)
+		}
+	}
+	assert.False(t, r.knows)
+	assert.Equal(t, 100, r.InFlight())
+}
