@@ -9,7 +9,8 @@ import (
 
 // RetryAfter reads how long a response asks the client to wait: Retry-After-Ms, a
 // number of milliseconds, or else Retry-After, as [ParseRetryAfter] does. A date is relative to
-// the Date header, because the server's clock may differ from ours, or to now without a valid one. ok is
+// the Date header, because the server's clock may differ from ours, or to now without a valid one; if that is
+// more than 24 hours, to the one that gives the shorter wait. ok is
 // false if neither is valid. now is the time at which the response arrived.
 func RetryAfter(h http.Header, now time.Time) (d time.Duration, ok bool) { //nolint:revive // the header is called Retry-After
 	if d, ok := parseDecimal(strings.TrimSpace(h.Get("Retry-After-Ms")), time.Millisecond); ok {
@@ -19,11 +20,18 @@ func RetryAfter(h http.Header, now time.Time) (d time.Duration, ok bool) { //nol
 	if d, ok := parseDecimal(v, time.Second); ok {
 		return d, true
 	}
-	if date, err := http.ParseTime(h.Get("Date")); err == nil {
-		now = date
+	d, ok = parseDate(v, now)
+	if date, err := http.ParseTime(h.Get("Date")); err == nil && ok {
+		sent, _ := parseDate(v, date)
+		if d = min(d, sent); sent <= credible {
+			d = sent
+		}
 	}
-	return parseDate(v, now)
+	return d, ok
 }
+
+// credible is a wait that a clock does not show to be wrong.
+const credible = 24 * time.Hour
 
 // ParseRetryAfter parses the value of a Retry-After header (RFC 9110, section 10.2.3): a
 // number of seconds, or a date in one of the three formats of section 5.6.7. Seconds may

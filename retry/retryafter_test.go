@@ -119,6 +119,7 @@ func TestRetryAfterOfAnotherClock(t *testing.T) {
 		"Sun, 06 Nov 1994 08:49:46 GMT": time.Second,
 		"Sun, 06 Nov 1994 08:49:48 GMT": 0,
 		"yesterday":                     10 * time.Second,
+		"Thu, 01 Jan 1970 00:00:00 GMT": 10 * time.Second, // no clock was set
 	} {
 		d, ok := retry.RetryAfter(http.Header{"Date": {sent}, "Retry-After": {date}}, arrival())
 		assert.True(t, ok, sent)

@@ -377,7 +377,7 @@ func TestWhyItIsLeft(t *testing.T) {
 	assert.NotContains(t, errs, "the provider asks to wait")
 }
 
-// A wait of less than that is named as the provider sent it, in all messages.
+// A long wait is named as the provider sent it, in all messages.
 func TestARunNamesALongWaitOnce(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault {

@@ -33,12 +33,12 @@ func TestACallThatTakesTooLong(t *testing.T) {
 		return &providertest.Fault{Status: http.StatusOK, Body: "{}", Delay: time.Hour}
 	}})
 	p.requests(1)
-	status, _, errs := p.run("--timeout", "20ms", "--max-attempts", "1")
+	status, _, errs := p.run("--timeout", "500ms", "--max-attempts", "1")
 	assert.Equal(t, 1, status, errs)
 	failed := p.lines("r.errors.jsonl")
 	require.Len(t, failed, 1)
 	assert.Equal(t, "network", failed[0].Error.Code)
-	assert.Equal(t, "no complete response within 20ms (--timeout)", failed[0].Error.Message)
+	assert.Equal(t, "no complete response within 500ms (--timeout)", failed[0].Error.Message)
 }
 
 // RFC 9110, section 15.4.8: a 307 names its target in Location. It is an answer of the service, not a fault of the network.

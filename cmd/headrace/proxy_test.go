@@ -130,19 +130,19 @@ func TestProxyUsage(t *testing.T) {
 	p := newPlace(t, providertest.Config{})
 	taken := strings.TrimPrefix(p.provider.URL(), "http://")
 	for want, args := range map[string][]string{
-		"in use: use another address, such as 127.0.0.1:0": {"--addr", taken},
-		"--addr: 0.0.0.0 can be reached from other machines":   {"--addr", "0.0.0.0:0"},
-		"--addr: \"8787\" is not a host and a port":            {"--addr", "8787"},
-		"--token: not 16 to 256 letters":                       {"--token", "short"},
-		"--tls-cert: TLS needs both":                           {"--tls-cert", "x.pem"},
-		"--tls-cert: open x.pem":                               {"--tls-cert", "x.pem", "--tls-key", "y.pem"},
-		"--host: \"a:1\" is not a host name":                   {"--host", "a:1"},
-		"--origin: \"x\" is not an origin":                     {"--origin", "x"},
-		"--grace: -1s is negative":                             {"--grace=-1s"},
-		"--share: sqlite shares known limits":                  {"--share", "sqlite:l.db"},
-		"--share: sqlite:none/l.db: ":                          {"--share", "sqlite:none/l.db", "--preset", "openai/tier1"},
-		"--share: \"nowhere\" is not an address":               {"--share", "nowhere"},
-		"--share: \"etcd\" is not sqlite":                      {"--share", "etcd:x"},
+		"in use: use another address, such as 127.0.0.1:0":   {"--addr", taken},
+		"--addr: 0.0.0.0 can be reached from other machines": {"--addr", "0.0.0.0:0"},
+		"--addr: \"8787\" is not a host and a port":          {"--addr", "8787"},
+		"--token: not 16 to 256 letters":                     {"--token", "short"},
+		"--tls-cert: TLS needs both":                         {"--tls-cert", "x.pem"},
+		"--tls-cert: open x.pem":                             {"--tls-cert", "x.pem", "--tls-key", "y.pem"},
+		"--host: \"a:1\" is not a host name":                 {"--host", "a:1"},
+		"--origin: \"x\" is not an origin":                   {"--origin", "x"},
+		"--grace: -1s is negative":                           {"--grace=-1s"},
+		"--share: sqlite shares known limits":                {"--share", "sqlite:l.db"},
+		"--share: sqlite:none/l.db: ":                        {"--share", "sqlite:none/l.db", "--preset", "openai/tier1"},
+		"--share: \"nowhere\" is not an address":             {"--share", "nowhere"},
+		"--share: \"etcd\" is not sqlite":                    {"--share", "etcd:x"},
 	} {
 		status, out, errs := p.do(append([]string{"proxy", "--addr", "127.0.0.1:0", "--dashboard", "off"}, args...)...)
 		assert.Equal(t, 2, status, errs)

@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"strings"
@@ -90,18 +91,23 @@ func TestADeadHost(t *testing.T) {
 // A service that fails for everything uses up the attempts of 20 requests. All others wait until it works again.
 func TestAnOutageFailsFewRequests(t *testing.T) {
 	t.Parallel()
-	const down = 22
+	const down = 24
 	var calls atomic.Int64
 	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
-		if calls.Add(1) > down {
+		switch n := calls.Add(1); {
+		case n > down:
 			return nil
+		case n == 6:
+			return &providertest.Fault{Status: 500, Header: http.Header{"X-Should-Retry": {"false"}}}
+		case n == 12: // of a gateway before it
+			return &providertest.Fault{Status: 429, Header: http.Header{"Retry-After-Ms": {"10"}}}
 		}
 		return &providertest.Fault{Status: 500}
 	}})
 	p.requests(100)
 	status, _, errs := p.run("--concurrency", "1", "--max-attempts", "1")
 	require.Equal(t, 1, status, errs)
-	assert.Contains(t, errs, "80 done, 20 failed")
+	assert.Contains(t, errs, "79 done, 21 failed", "one must not be retried")
 
 	calls.Store(-1 << 40)
 	status, _, errs = p.run("--concurrency", "1", "--max-attempts", "1", "--max-wait", "1s", "--fresh")

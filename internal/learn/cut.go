@@ -106,7 +106,7 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 func (m *Machine) beside(now float64, c Call, measured float64) {
 	before := m.calm.Shared()
 	switch {
-	case m.Tokens.On, m.spans.Window > 0: // these explain it
+	case m.calm.share > 0, m.Tokens.On, m.spans.Window > 0: // these explain it
 		m.calm.beside = 0
 	case !m.Calls.rested: // what came in during a pause is not known
 		m.calm.Beside(now, min(measured, m.Calls.Pace()), m.Calls.Rate, float64(c.Seq-m.tally.mark.Seq))

@@ -96,7 +96,7 @@ var reasons = [...]string{ //nolint:gochecknoglobals // a table
 	WhyNoSpan:    "more is admitted than a window held: the provider does not seem to count in windows any more",
 	WhyTrue:      "the headers are used again",
 	WhyBeside:    "other processes seem to use the same slow limit: probes more often",
-	WhyAlone:     "no other process seems to use the limit any more",
+	WhyAlone:     "it is no longer assumed that other processes use the slow limit",
 	WhyFactor:    "times what a Retry-After asks for: for how long the provider was really closed",
 }
 

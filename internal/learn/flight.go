@@ -240,8 +240,9 @@ func (f *Flight) Back() {
 	f.mode, f.bound, f.level, f.active = f.kept.mode, f.kept.bound, f.kept.level, 0
 }
 
-// Climb goes on to raise a bound that hovered, because more than that holds.
-func (f *Flight) Climb() {
+// Climb goes on to raise the bound, because more than that holds. needed is what the pace takes.
+func (f *Flight) Climb(needed float64) {
+	f.bound = max(f.bound, float64(f.Bound(needed)))
 	f.mode = climbing
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
 	"github.com/headrace/headrace/dashboard"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/internal/localhost"
 	"github.com/headrace/headrace/proxy"
 	"github.com/headrace/headrace/registry"
@@ -96,7 +97,11 @@ func Open(ctx context.Context, o Options) (_ *Gateway, err error) {
 	g.proxy.Store(p)
 	l, err := p.Listen(ctx, o.Address)
 	if err != nil {
-		return nil, &settings.Error{Flag: "--addr", Problem: settings.Plain(err) + ": use another address, such as 127.0.0.1:0 for a free port"}
+		problem := settings.Plain(err)
+		if !errors.As(err, new(*fault.FieldError)) { // which has a remedy of its own
+			problem += ": use another address, such as 127.0.0.1:0 for a free port"
+		}
+		return nil, &settings.Error{Flag: "--addr", Problem: problem}
 	}
 	g.Address = l.Addr().String()
 	g.serve(p.Server(), l)

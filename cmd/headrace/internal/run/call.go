@@ -187,19 +187,19 @@ func (c *caller) broken(ctx context.Context, q *requests.Request, number int64, 
 		return fail(failure)
 	}
 	f := adaptive.Feedback{Verdict: adaptive.Transient}
-	if stop := c.health(&f, q.Line, failure.Message); stop != nil {
+	if stop := c.health(&f, q.Line, 0, failure.Message); stop != nil {
 		return c.end(stop)
 	}
 	guard.Report(ctx, f)
 	return fail(failure)
 }
 
-// health records whether the service works after a call for a line that did not succeed, and what the service says. In an outage, f
-// becomes a refusal for which requests wait, or there is a reason to stop.
-func (c *caller) health(f *adaptive.Feedback, line int64, says string) *StopError {
-	switch f.Verdict {
-	case adaptive.Transient:
-	case adaptive.Overloaded:
+// health records whether the service works after a call for a line that did not succeed, with the status (0: none) and the words of the
+// response. In an outage, f becomes a refusal for which requests wait, or there is a reason to stop.
+func (c *caller) health(f *adaptive.Feedback, line int64, status int, says string) *StopError {
+	switch {
+	case f.Verdict == adaptive.Transient:
+	case f.Verdict == adaptive.Hit, f.Verdict == adaptive.Overloaded, status >= http.StatusInternalServerError:
 		c.reach.refused()
 		return nil
 	default:
@@ -273,7 +273,7 @@ func (c *caller) judge(
 		guard.Report(ctx, f)
 		return c.end(&StopError{Quota, "the quota or the credit of the account is used up: " + failure.Message})
 	}
-	if stop := c.health(&f, q.Line, fmt.Sprintf("%d: %s", failure.StatusCode, failure.Message)); stop != nil {
+	if stop := c.health(&f, q.Line, failure.StatusCode, fmt.Sprintf("%d: %s", failure.StatusCode, failure.Message)); stop != nil {
 		return c.end(stop)
 	}
 	guard.Report(ctx, f)

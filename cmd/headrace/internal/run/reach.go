@@ -31,7 +31,7 @@ type reach struct {
 	failed   int                // consecutive calls that did not reach a server
 	broken   map[int64]struct{} // lines of requests that failed since the service last worked, at most outageAfter
 	out      bool               // others fail as well
-	since    time.Time          // the first failure to reach it, or the begin of the outage
+	since    time.Time          // the first failure to reach it, or the start of the outage
 	paused   time.Time          // the start of the last pause
 	pause    time.Duration
 }
@@ -43,11 +43,14 @@ func (g *reach) reached() {
 	g.answered, g.failed, g.pause, g.broken, g.out = true, 0, 0, nil, false
 }
 
-// refused records that the service rejected a call for its load or rate, which it may do in an outage, too.
+// refused records that the service rejected a call for its load or rate, or failed for good. It may do that in an outage, too.
 func (g *reach) refused() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.answered, g.failed = true, 0
+	if !g.out {
+		g.pause = 0
+	}
 }
 
 // lost records a call that reached no server because of err. It returns how long to wait and whether there has ever
