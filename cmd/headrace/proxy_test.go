@@ -133,6 +133,7 @@ func TestProxyUsage(t *testing.T) {
 		"in use: use another address, such as 127.0.0.1:0":   {"--addr", taken},
 		"--addr: 0.0.0.0 can be reached from other machines": {"--addr", "0.0.0.0:0"},
 		"--addr: \"8787\" is not a host and a port":          {"--addr", "8787"},
+		"such as 127.0.0.1:8788\n":                           {"--addr", "8788"},
 		"--token: not 16 to 256 letters":                     {"--token", "short"},
 		"--tls-cert: TLS needs both":                         {"--tls-cert", "x.pem"},
 		"--tls-cert: open x.pem":                             {"--tls-cert", "x.pem", "--tls-key", "y.pem"},

@@ -312,3 +312,11 @@ func TestClearlyAboveASmallBoundIsThreeCalls(t *testing.T) {
 	assert.InDelta(t, 5, clearlyAbove(2), 0)
 	assert.InDelta(t, 100+3*12, clearlyAbove(100), 1e-9)
 }
+
+// A bound that climbs begins no lower than what the pace takes, which it was allowed before.
+func TestABoundThatClimbsIsEnoughForThePace(t *testing.T) {
+	f := NewFlight(4, 100)
+	f.Return(8)
+	f.Climb(30)
+	assert.Equal(t, 30, f.Bound(0))
+}

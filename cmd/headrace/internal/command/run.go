@@ -146,8 +146,8 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 	if o.Stale > 0 {
 		fmt.Fprintf(to, "%s older than a day (--fresh sends their requests again)\n", plural(o.Stale, "resumed result"))
 	}
-	tellLeft(to, plural(o.Left-o.LeftBad, "result"), s.Requests, s.Out, "--fresh leaves them out", o.LeftOut)
-	tellLeft(to, plural(o.LeftBad, "failure"), s.Requests, s.Errors, "--retry-failed removes them from "+s.Errors, o.LeftOut)
+	tellLeft(to, o.Left-o.LeftBad, "result", s.Requests, s.Out, "--fresh leaves them out", o.LeftOut)
+	tellLeft(to, o.LeftBad, "failure", s.Requests, s.Errors, "--retry-failed removes them from "+s.Errors, o.LeftOut)
 	left := o.Waiting > 0 || err != nil
 	if o.Done+o.Resumed > 0 && s.Out != "-" {
 		fmt.Fprintln(to, "results:  "+s.Out)
@@ -194,14 +194,14 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 	return nil
 }
 
-// tellLeft prints what the journal has of requests that are no longer in the file.
-func tellLeft(to io.Writer, left, from, file, remedy string, removed bool) {
+// tellLeft prints of how many requests that are no longer in the file the journal has a result or failure.
+func tellLeft(to io.Writer, n int64, what, from, file, remedy string, removed bool) {
 	switch {
-	case strings.HasPrefix(left, "0 "):
+	case n == 0:
 	case removed:
-		fmt.Fprintf(to, "%s of requests that are no longer in %s: kept in the journal, but removed from %s\n", left, from, file)
+		fmt.Fprintf(to, "%s of requests that are no longer in %s: kept in the journal, but removed from %s\n", plural(n, what), from, file)
 	default:
-		fmt.Fprintf(to, "%s of requests that are no longer in %s (%s)\n", left, from, remedy)
+		fmt.Fprintf(to, "%s of requests that are no longer in %s (%s)\n", plural(n, what), from, remedy)
 	}
 }
 
