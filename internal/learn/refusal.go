@@ -55,6 +55,7 @@ const unmeasured = rarestProbe // seconds: what the headers let through in them 
 
 // Refused says that a call was refused.
 func (m *Machine) Refused(now float64, c Call, r Refusal) {
+	m.Flight.Tick(now, m.counts(now)) // the time before is not that of a cycle that begins now
 	if m.quota.Blind {
 		r.Calls, r.Tokens = Told{}, Told{}
 	}
@@ -200,6 +201,7 @@ func (m *Machine) Signal(now, left float64) {
 		return
 	}
 	m.epoch(now)
+	m.Flight.Tick(now, m.counts(now))
 	before := m.InFlight()
 	m.stopLevels(now)
 	m.Flight.Signal(0.5, float64(before))
