@@ -79,6 +79,9 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 		m.claim.Forget()
 		m.stopLevels(now)
 	}
+	if m.Flight.Claimed && !isACap {
+		m.rates.Held(now, m.tally.since(c, unmeasured).Calls/unmeasured)
+	}
 	if m.Flight.Claimed = isACap; isACap {
 		m.under.Held(now, float64(c.Others), m.rate)
 		return isCap
