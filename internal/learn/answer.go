@@ -87,7 +87,7 @@ func (m *Machine) span(left, calls float64) {
 	if rate < m.Calls.Pace() {
 		m.note(Decision{At: left, Kind: Cut, Of: OfCalls, From: m.Calls.Pace(), To: rate, Why: WhyWindow})
 		share := rate / m.Calls.Rate
-		m.rates.Stop(left)
+		m.rates.Stop(left, m.Door.trip)
 		m.Calls.Set(rate, Cycle(rate))
 		m.rates.Marked(left, rate, false)
 		used := rate * m.tally.each() // by calls at that rate; the pace of calls may have been far above what was admitted

@@ -53,12 +53,12 @@ func TestARefusalEndsTheTrialOfARate(t *testing.T) {
 	r := fell()
 	r.until(3, 33)
 	assert.InDelta(t, 10, r.Calls.Rate, 1e-9)
-	r.noise.unexplained = convinced
+	r.noise.unexplained, r.Door.trip = convinced, 1
 	r.Refused(33.5, r.send(33.4), Refusal{Names: CallLimit})
 	assert.InDelta(t, 5, r.Calls.Rate, 1e-9, "and it measures nothing")
 	assert.Equal(t, WhyNotYet, r.decided[len(r.decided)-1].Why)
 	assert.Zero(t, r.noise.unexplained, "a limit that has fallen explains the refusals before")
-	assert.InDelta(t, r.Door.trip, r.rates.trip, 0, "the next trial takes what this one has cost into account")
+	assert.InDelta(t, 2*againFirst, r.rates.pause, 1e-9, "ten calls a second leave until the rejection is received, so that no trial is cheap")
 }
 
 func TestTheCallsInFlightBeforeAnOverloadAreTriedCallByCall(t *testing.T) {

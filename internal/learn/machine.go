@@ -248,8 +248,8 @@ func (m *Machine) dueLevel(now float64) *Memory {
 
 // stopLevels ends the trials of calls in flight, because something else has changed the bound.
 func (m *Machine) stopLevels(now float64) {
-	m.levels.Stop(now)
-	m.higher.Stop(now)
+	m.levels.Stop(now, m.Door.trip)
+	m.higher.Stop(now, m.Door.trip)
 }
 
 // retried ends the trials to which the refused call belongs, and reports whether there
@@ -259,7 +259,7 @@ func (m *Machine) retried(now float64, c Call) bool {
 	levels := higher || m.levels.Tries(c)
 	if rates {
 		before := m.Calls.Pace()
-		m.Calls.Set(m.rates.Refused(now), m.cycle())
+		m.Calls.Set(m.rates.Refused(now, m.Door.trip), m.cycle())
 		m.noise.Forget() // a limit that has fallen explains what was refused before
 		m.note(Decision{At: now, Kind: Cut, Of: OfCalls, From: before, To: m.Calls.Pace(), Why: WhyNotYet})
 	}

@@ -134,7 +134,6 @@ func (m *Machine) account(now float64, c Call, r *Refusal) {
 		return
 	}
 	m.Door.Heard(now - c.At)
-	m.rates.trip = m.Door.trip
 	if ours {
 		m.noise.Hit()
 	}
