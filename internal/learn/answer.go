@@ -59,13 +59,13 @@ func (m *Machine) Heard(now float64, c Call, calls, tokens Told) {
 
 // opened records that a call which left at the moment left was admitted.
 func (m *Machine) opened(left float64) {
-	m.span(left, m.tally.calls)
+	m.endSpan(left, m.tally.calls)
 	m.Door.Opened(left)
 }
 
-// span ends what is measured of a window: the first call that it took when it
+// endSpan ends what is measured of a window: the first call that it took when it
 // opened again left at the moment left, when so many calls had been admitted.
-func (m *Machine) span(left, calls float64) {
+func (m *Machine) endSpan(left, calls float64) {
 	known := m.calm.Settled
 	counts := m.Calls.On && !m.Door.Outlasted() && (m.spans.Window > 0 || !m.quota.Known() || m.trust.Ignored(left))
 	if m.Door.Alien() { // another limit shut the key for long, if it recurs; or an outage did

@@ -1,9 +1,9 @@
 package learn
 
-// apart is how many seconds after the call before it a call leaves that is above what has held, under a cap that no refusal has
+// spacing is how many seconds after the call before it a call leaves that is above what has held, under a cap that no refusal has
 // named: half of the time between two answers. A rate would refuse calls that leave together, and look like a cap.
-func (m *Machine) apart(inFlight int) float64 {
-	above := float64(inFlight) >= m.held() && (m.Flight.mode != hovering || m.levelTried())
+func (m *Machine) spacing(inFlight int) float64 {
+	above := float64(inFlight) >= m.heldLevel() && (m.Flight.mode != hovering || m.levelTried())
 	if !above || !m.Flight.Claimed || m.claim.named || m.Calls.On {
 		return 0
 	}
@@ -13,8 +13,8 @@ func (m *Machine) apart(inFlight int) float64 {
 // levelTried reports whether a trial of calls in flight runs.
 func (m *Machine) levelTried() bool { return m.levels.Trying(m.at) || m.higher.Trying(m.at) }
 
-// held is the level of calls in flight that has held: during a trial, the one from which it began.
-func (m *Machine) held() float64 {
+// heldLevel is the level of calls in flight that has held: during a trial, the one from which it began.
+func (m *Machine) heldLevel() float64 {
 	if m.levelTried() {
 		return m.Flight.kept.bound
 	}

@@ -89,15 +89,15 @@ func TestTimeBehindAShutDoorMeasuresNoRate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := runMachine(Config{CallRate: 10})
 			r.calm.Settled, r.dark = 10, c.dark
-			assert.InDelta(t, c.want, r.lit(Rate{Calls: 5, Span: 60}).Calls, 1e-9)
+			assert.InDelta(t, c.want, r.correctDark(Rate{Calls: 5, Span: 60}).Calls, 1e-9)
 		})
 	}
 	t.Run("any rate, if it was shut for most of it", func(t *testing.T) {
 		r := runMachine(Config{CallRate: 10})
 		r.dark = 50
-		assert.InDelta(t, 10, r.lit(Rate{Calls: 2, Span: 60}).Calls, 1e-9)
+		assert.InDelta(t, 10, r.correctDark(Rate{Calls: 2, Span: 60}).Calls, 1e-9)
 		r.dark = 29
-		assert.InDelta(t, 2, r.lit(Rate{Calls: 2, Span: 60}).Calls, 1e-9)
+		assert.InDelta(t, 2, r.correctDark(Rate{Calls: 2, Span: 60}).Calls, 1e-9)
 	})
 	t.Run("it is counted while nothing gets through", func(t *testing.T) {
 		r := cutOnce(Config{CallRate: 10}, Refusal{Names: CallLimit, Asked: 1})

@@ -2,8 +2,8 @@ package learn
 
 func (m *Machine) cycle() float64 { return m.calm.Cycle(m.Calls.Rate) }
 
-// begin begins an epoch at the refused call c.
-func (m *Machine) begin(now float64, c Call) {
+// mark begins an epoch at the refused call c, from which the next measurement begins.
+func (m *Machine) mark(now float64, c Call) {
 	m.epoch(now)
 	m.knows = true
 	m.tally.Mark(c)
@@ -22,16 +22,16 @@ func (m *Machine) cutFlight(now float64, c Call, named bool) {
 	} else {
 		m.Flight.Cap(float64(c.Others), m.trip)
 	}
-	m.remember(now, float64(before), float64(m.InFlight()), named)
+	m.rememberLevel(now, float64(before), float64(m.InFlight()), named)
 	if m.under.fell {
 		m.levels.Fell(now, m.under.level)
 	}
 	m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(m.InFlight()), Why: WhyCap})
-	m.begin(now, c)
+	m.mark(now, c)
 }
 
-// remember notes that a cap has moved. One that others share moves by itself.
-func (m *Machine) remember(now, before, after float64, named bool) {
+// rememberLevel notes that a cap has moved. One that others share moves by itself.
+func (m *Machine) rememberLevel(now, before, after float64, named bool) {
 	switch shared := m.Flight.mode == hovering && after > hoverKept*m.levels.high; {
 	case shared:
 		m.levels = Memory{first: levelFirst}
@@ -64,20 +64,20 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	}
 	if m.Calls.On && !m.off.Has(GrowthRule) {
 		m.calm.Marked(measured.Calls, m.Calls.Rate)
-		m.beside(now, c, measured.Calls)
+		m.weighOthers(now, c, measured.Calls)
 	}
 	if m.Calls.rested { // the small measurements before the pause are over
 		m.tally.next = stretch{}
 	}
-	lacked, admitted := m.lacksTokens(c), measured.Calls
+	lacked, admitted := m.weighTokens(c), measured.Calls
 	if lacked {
 		measured.Calls = max(measured.Calls, m.Calls.Rate)
 	}
 	m.Calls.Cut(measured.Calls, Cycle(measured.Calls), measured.Few)
 	m.Calls.SetCycle(m.cycle())
-	m.holds(now, c, measured.Span)
+	m.rememberAdmitted(now, c, measured.Span)
 	m.rates.Marked(now, m.Calls.Rate, m.calm.Agreed())
-	m.replacesCap(now)
+	m.compareWithCap(now)
 	if m.Tokens.On && !lacked && m.tally.fates.WasSpaced(c.Seq) { // the pace of tokens had room: it is no sign that they ran out
 		measured.Tokens = max(measured.Tokens, m.Tokens.Rate)
 	}
@@ -99,11 +99,11 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	}
 	d.To = m.Calls.Pace()
 	m.note(d)
-	m.begin(now, c)
+	m.mark(now, c)
 }
 
-// beside takes in what the measured rate shows of other processes that use the limit.
-func (m *Machine) beside(now float64, c Call, measured float64) {
+// weighOthers takes in what the measured rate shows of other processes that use the limit.
+func (m *Machine) weighOthers(now float64, c Call, measured float64) {
 	before := m.calm.Shared()
 	switch {
 	case m.calm.share > 0, m.Tokens.On, m.spans.Window > 0: // these explain it
@@ -120,10 +120,11 @@ func (m *Machine) beside(now float64, c Call, measured float64) {
 	}
 }
 
-// lacksTokens reports whether tokens are what the refused call c lacked, although their pace would allow it: refused calls tend to
+// weighTokens compares the refused call c with the mean, and reports whether tokens are what it lacked, although their pace would allow
+// it: refused calls tend to
 // be larger than the mean, and at that rate the provider's bucket would have held enough. Where calls are limited, most refused calls
 // are smaller, because few calls are far above the mean.
-func (m *Machine) lacksTokens(c Call) bool {
+func (m *Machine) weighTokens(c Call) bool {
 	if c.Tokens > m.tally.tokens/max(1, m.tally.calls) {
 		m.large = min(convinced, m.large+1)
 	} else {
@@ -132,9 +133,9 @@ func (m *Machine) lacksTokens(c Call) bool {
 	return m.large >= enough && m.Tokens.On && m.Tokens.model >= c.Tokens
 }
 
-// holds notes what was admitted in the span before the refused call c, if it was so much for so long that this is the rate, whether or
+// rememberAdmitted notes what was admitted in the span before the refused call c, if it was so much for so long that this is the rate, whether or
 // not marks agree: they hardly ever do where errors come and go. At the first marks, a full bucket may have helped.
-func (m *Machine) holds(now float64, c Call, span float64) {
+func (m *Machine) rememberAdmitted(now float64, c Call, span float64) {
 	if m.Calls.marks <= earlyMarks || m.spans.Window > 0 || span < underHeld {
 		return
 	}

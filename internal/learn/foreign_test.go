@@ -23,7 +23,7 @@ func TestWhatIsUnlikeRefusalsOfTheRate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := runMachine(Config{})
 			r.account(0, Call{}, &Refusal{Asked: 1})
-			assert.Equal(t, c.want, r.foreign(c.now, Call{}, &c.refusal))
+			assert.Equal(t, c.want, r.judgeForeign(c.now, Call{}, &c.refusal))
 		})
 	}
 }
@@ -41,7 +41,7 @@ func TestOnlyRefusalsOfTheRateShowHowTheyLook(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := runMachine(Config{})
 			r.account(0, Call{}, &c.refusal)
-			assert.Equal(t, c.want, r.foreign(1, Call{}, &Refusal{}))
+			assert.Equal(t, c.want, r.judgeForeign(1, Call{}, &Refusal{}))
 		})
 	}
 }
@@ -50,9 +50,9 @@ func TestRefusalsWithoutARetryAfterThatKeepComingAreOurs(t *testing.T) {
 	r := runMachine(Config{})
 	r.account(0, Call{}, &Refusal{Asked: 1})
 	for range aliensMost {
-		assert.True(t, r.foreign(1, Call{}, &Refusal{}))
+		assert.True(t, r.judgeForeign(1, Call{}, &Refusal{}))
 	}
-	assert.False(t, r.foreign(1, Call{}, &Refusal{}))
-	assert.False(t, r.foreign(1, Call{}, &Refusal{}), "for good")
+	assert.False(t, r.judgeForeign(1, Call{}, &Refusal{}))
+	assert.False(t, r.judgeForeign(1, Call{}, &Refusal{}), "for good")
 	assert.Equal(t, 1, r.reasons(WhyAlike))
 }

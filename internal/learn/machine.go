@@ -158,8 +158,8 @@ func (m *Machine) tick(now float64, slack bool) {
 	if m.Door.Stuck() || m.Door.Alien() {
 		m.dark += now - m.at
 	}
-	m.rest(now)
-	m.report(now)
+	m.delayTrials(now)
+	m.noteChanges(now)
 	m.at = now
 	idle := m.slack && !m.Door.Shut() // since the last tick
 	grow := open && !m.Door.Stuck() && now >= m.slowBy
@@ -168,10 +168,10 @@ func (m *Machine) tick(now float64, slack bool) {
 	m.Calls.Turns, m.Tokens.Turns = m.Tokens.On, m.Tokens.On
 	m.Calls.Spaced = !m.quota.Calls.Known || m.trust.Ignored(now)
 	m.Flight.Tick(now, held)
-	m.pace(now, &m.Calls, OfCalls, 1, open, held, idle)
-	m.pace(now, &m.Tokens, OfTokens, m.paced(m.unit), open, held, idle)
+	m.tickPacer(now, &m.Calls, OfCalls, 1, open, held, idle)
+	m.tickPacer(now, &m.Tokens, OfTokens, m.paced(m.unit), open, held, idle)
 	if grow && !slack && !m.off.Has(MemoryRule) {
-		m.retry(now)
+		m.beginTrials(now)
 	}
 	if w := m.spans.Window; w > 0 && m.Calls.Outlasts(w) { // it would have been used up
 		m.setWindow(0)
@@ -179,8 +179,8 @@ func (m *Machine) tick(now float64, slack bool) {
 	}
 }
 
-// rest keeps what held before a fall for as long as the provider wants no growth.
-func (m *Machine) rest(now float64) {
+// delayTrials keeps what held before a fall for as long as the provider wants no growth.
+func (m *Machine) delayTrials(now float64) {
 	if m.at >= m.slowBy {
 		return
 	}
@@ -195,8 +195,8 @@ func (m *Machine) rest(now float64) {
 	}
 }
 
-// report notes what is believed again of headers and of Retry-Afters since the last tick, and no more of other processes.
-func (m *Machine) report(now float64) {
+// noteChanges reports which beliefs about headers, Retry-Afters and other processes have changed since the last tick.
+func (m *Machine) noteChanges(now float64) {
 	if m.trust.Ignored(m.at) && !m.trust.Ignored(now) {
 		if m.trust.low && m.quota.exceeded(now, &m.tally) {
 			m.distrust(now)
@@ -215,12 +215,12 @@ func (m *Machine) report(now float64) {
 	}
 }
 
-// retry begins the trials of what held before a fall that are due.
-func (m *Machine) retry(now float64) {
+// beginTrials begins the trials of what held before a fall that are due.
+func (m *Machine) beginTrials(now float64) {
 	if due := m.dueLevel(now); due != nil {
 		before := float64(m.InFlight())
 		m.Flight.Return(due.Begin(m.tally.last.Seq, before))
-		m.triesCap(now)
+		m.tryCap(now)
 		why := WhyBefore
 		if m.higher.Trying(now) {
 			why = WhyMore
@@ -252,9 +252,9 @@ func (m *Machine) stopLevels(now float64) {
 	m.higher.Stop(now, m.Door.trip)
 }
 
-// retried ends the trials to which the refused call belongs, and reports whether there
+// failTrials ends the trials to which the refused call belongs, and reports whether there
 // are any. Such a refusal measures nothing.
-func (m *Machine) retried(now float64, c Call) bool {
+func (m *Machine) failTrials(now float64, c Call) bool {
 	rates, higher := m.rates.Tries(c), m.higher.Tries(c)
 	levels := higher || m.levels.Tries(c)
 	if rates {
@@ -272,7 +272,7 @@ func (m *Machine) retried(now float64, c Call) bool {
 		m.stopLevels(now)
 		alone := m.Flight.Claimed && m.Flight.kept.mode != hovering && m.under.before == (paces{})
 		m.Flight.Back()
-		m.givesCapUp()
+		m.endCapTrial()
 		if n := float64(c.Others); alone && n > m.Flight.level {
 			m.Flight.hold(n) // the trial has shown that the cap is higher
 		}
@@ -281,8 +281,8 @@ func (m *Machine) retried(now float64, c Call) bool {
 	return rates || levels
 }
 
-// pace advances a pacer to now and reports when it begins to try more.
-func (m *Machine) pace(now float64, p *Pacer, of Value, unit float64, open, grow, idle bool) {
+// tickPacer advances a pacer to now and reports when it begins to try more.
+func (m *Machine) tickPacer(now float64, p *Pacer, of Value, unit float64, open, grow, idle bool) {
 	before, rising := p.Next(), p.Rising()
 	p.Tick(now, open, grow, idle, unit)
 	switch {
@@ -333,7 +333,7 @@ func (m *Machine) wait(now, tokens float64, inFlight int) float64 {
 		m.bound = ByFlight
 		return max(m.Flight.Wait(inFlight, needed), m.slowBy-now)
 	}
-	if d := m.tally.last.At + m.apart(inFlight) - now; d > 0 {
+	if d := m.tally.last.At + m.spacing(inFlight) - now; d > 0 {
 		m.binding(true, false)
 		m.bound = ByFlight
 		return d

@@ -161,11 +161,11 @@ func TestATrialWithoutCallsHoldsNothingBack(t *testing.T) {
 		remembered:     {20, 10},
 	} {
 		m.tick(now, true)
-		assert.InDelta(t, want.held, m.held(), 1e-9)
+		assert.InDelta(t, want.held, m.heldLevel(), 1e-9)
 		assert.Equal(t, now < remembered, m.levelTried())
 		n := *m
 		n.under.rate = 10
-		n.triesCap(now)
+		n.tryCap(now)
 		assert.InDelta(t, want.before, n.under.before.calls, 1e-9)
 	}
 }

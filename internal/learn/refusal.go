@@ -61,7 +61,7 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 	m.account(now, c, &r)
 	m.drafted = m.quota.draft.Refused(now, c, &r)
 	if r.Slow {
-		m.slow(now)
+		m.stopGrowth(now)
 	}
 	m.quota.Observe(now, c, 0, r.Calls, r.Tokens, &m.tally)
 	if !r.Mild && r.Names != FlightLimit && r.left(c.Tokens) && !m.off.Has(TrustRule) {
@@ -74,14 +74,14 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 		r.Calls, r.Tokens = Told{}, Told{}
 	}
 	if r.Mild {
-		m.overloaded(now, c, &r)
+		m.answerOverload(now, c, &r)
 		return
 	}
 	if !m.after(c) && !m.off.Has(EpochRule) { // the last cut has answered it
 		if r.hinted() && !m.off.Has(GateRule) && m.Door.Echo(now, r.Asked) {
 			m.Door.Obey(now, r.Asked, m.speed(), m.luck.Float64())
 		}
-		m.fined(now, c, &r)
+		m.waitOutFine(now, c, &r)
 		return
 	}
 	m.Door.Refused(c.At)
@@ -93,17 +93,17 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 		if r.left(c.Tokens) {
 			m.Door.foreign++
 		}
-		m.still(now, c, &r, m.Calls.Rate)
+		m.keepShut(now, c, &r, m.Calls.Rate)
 		return
 	}
 	if m.resumed.At > m.spans.shut && !m.Door.Alien() { // the pause had ended for other calls, and their answers are on their way
-		m.span(m.resumed.At, m.resumed.Calls)
+		m.endSpan(m.resumed.At, m.resumed.Calls)
 	}
 	m.spans.Shut(c.At)
-	verdict := m.verdict(now, c, &r)
+	verdict := m.judge(now, c, &r)
 	if verdict == isShut {
 		m.Door.foreign++
-		m.still(now, c, &r, m.openRate(c))
+		m.keepShut(now, c, &r, m.openRate(c))
 		return
 	}
 	m.Door.Settled()
@@ -112,7 +112,7 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 	}
 	if r.hinted() && verdict != isChance && !m.off.Has(GateRule) {
 		m.Door.Obey(now, r.Asked, m.speed(), m.luck.Float64())
-		m.fined(now, c, &r)
+		m.waitOutFine(now, c, &r)
 	}
 	switch verdict {
 	case isCap:
@@ -146,8 +146,8 @@ func (m *Machine) account(now float64, c Call, r *Refusal) {
 // SlowFor is for how many seconds a provider that calls a ramp too steep wants no growth. Source: OpenAI's guide to rate limits, 2026-07.
 const SlowFor = remembered
 
-// slow has nothing grow for a while.
-func (m *Machine) slow(now float64) {
+// stopGrowth has nothing grow for a while.
+func (m *Machine) stopGrowth(now float64) {
 	if now >= m.slowBy {
 		m.note(Decision{At: now, Kind: Verdict, Wait: SlowFor, Why: WhySlow})
 	}
@@ -160,14 +160,14 @@ func (m *Machine) Closed(now float64, c Call, slow bool) {
 	m.hits++
 	m.quota.draft.Refused(now, c, &Refusal{Asked: draftMost})
 	if slow {
-		m.slow(now)
+		m.stopGrowth(now)
 	}
 	m.Unsent(c)
 }
 
-// overloaded waits and, if such refusals are no exception, bounds the calls in
+// answerOverload waits and, if such refusals are no exception, bounds the calls in
 // flight, once an epoch. It is no measurement: pace and mark stay.
-func (m *Machine) overloaded(now float64, c Call, r *Refusal) {
+func (m *Machine) answerOverload(now float64, c Call, r *Refusal) {
 	m.overload.Refused()
 	fresh := m.after(c)
 	rate := 0.0
@@ -179,7 +179,7 @@ func (m *Machine) overloaded(now float64, c Call, r *Refusal) {
 		return
 	}
 	before := m.InFlight()
-	if m.retried(now, c) {
+	if m.failTrials(now, c) {
 		m.epoch(now)
 		return
 	}
@@ -220,15 +220,15 @@ func (m *Machine) openRate(c Call) float64 {
 	return rate
 }
 
-// still handles a refusal when no call has got through since the last decrease. The provider is closed, which is no new
+// keepShut handles a refusal when no call has got through since the last decrease. The provider is closed, which is no new
 // measurement: rate and mark stay.
-func (m *Machine) still(now float64, c Call, r *Refusal, rate float64) {
+func (m *Machine) keepShut(now float64, c Call, r *Refusal, rate float64) {
 	m.Calls.Sober()
 	m.Tokens.Sober()
 	if !m.off.Has(GateRule) {
 		m.Door.Still(now, r.Asked, r.hinted(), r.reset(c.Tokens), rate, m.luck.Float64())
 	}
-	m.fined(now, c, r)
+	m.waitOutFine(now, c, r)
 	if m.noCap(c) {
 		m.Flight.Claimed = false
 		m.claim.Forget()
@@ -238,8 +238,8 @@ func (m *Machine) still(now float64, c Call, r *Refusal, rate float64) {
 	m.note(Decision{At: now, Kind: Gate, Wait: m.Door.Until - now, Why: WhyStillShut})
 }
 
-// fined waits for what the rejection of c costs, if rejections count.
-func (m *Machine) fined(now float64, c Call, r *Refusal) {
+// waitOutFine waits for what the rejection of c costs, if rejections count.
+func (m *Machine) waitOutFine(now float64, c Call, r *Refusal) {
 	if !r.hinted() || r.Names == FlightLimit || m.off.Has(GateRule) || m.off.Has(TruthRule) {
 		return
 	}
@@ -267,6 +267,6 @@ func (m *Machine) noCap(c Call) bool {
 	if m.Flight.mode == hovering {
 		return m.Flight.Claimed && m.Door.refused >= convinced && m.claim.wasLonely(c)
 	}
-	drained, room := float64(c.Others) < 0.5*m.held(), m.tally.ends > m.tally.endsBy
+	drained, room := float64(c.Others) < 0.5*m.heldLevel(), m.tally.ends > m.tally.endsBy
 	return drained || room && m.Flight.Claimed && m.tally.refused >= noneTaken
 }

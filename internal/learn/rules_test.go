@@ -9,7 +9,7 @@ import (
 func TestAMarkEndsTheDarkTime(t *testing.T) {
 	r := runMachine(Config{CallRate: 10})
 	r.dark = 50
-	r.begin(60, r.send(59))
+	r.mark(60, r.send(59))
 	assert.Zero(t, r.dark)
 }
 
@@ -43,7 +43,7 @@ func TestNoiseEndsATrial(t *testing.T) {
 	r.levels.Begin(1000, 10)
 	for r.Flight.Claimed {
 		r.last.Others = 0 // no cap refuses a call that is alone
-		r.verdict(21, Call{Seq: r.last.Seq, At: 20}, &Refusal{})
+		r.judge(21, Call{Seq: r.last.Seq, At: 20}, &Refusal{})
 	}
 	assert.Equal(t, WhyNoise, r.decided[len(r.decided)-1].Why)
 	assert.False(t, r.levels.trying)
@@ -162,7 +162,7 @@ func TestRulesThatAreLeftOut(t *testing.T) {
 	for off, dark := range map[Rules]float64{0: 10, MeasureRule: 5} {
 		m := New(Config{Initial: 4, Max: 50, Off: off})
 		m.calm.Settled, m.dark = 10, 5
-		assert.InDelta(t, dark, m.lit(Rate{Calls: 5, Span: 10}).Calls, 1e-9)
+		assert.InDelta(t, dark, m.correctDark(Rate{Calls: 5, Span: 10}).Calls, 1e-9)
 	}
 	for off, ignored := range map[Rules]bool{0: true, TrustRule: false} {
 		r := runMachine(Config{Off: off})
@@ -181,7 +181,7 @@ func TestRulesThatAreLeftOut(t *testing.T) {
 		for range 10 {
 			at += 2
 			c := r.send(at)
-			r.overloaded(at+0.1, c, &Refusal{})
+			r.answerOverload(at+0.1, c, &Refusal{})
 		}
 		assert.Equal(t, cut, r.InFlight() < 20)
 	}

@@ -112,11 +112,11 @@ func TestWhatSpeaksForALackOfTokens(t *testing.T) {
 	m := pacedTwice()
 	m.large, m.tally.calls, m.tally.tokens = convinced, 1, 10
 	m.Tokens.model = 50
-	assert.True(t, m.lacksTokens(Call{Tokens: 50}))
+	assert.True(t, m.weighTokens(Call{Tokens: 50}))
 	m.Tokens.model = 49
-	assert.False(t, m.lacksTokens(Call{Tokens: 50}), "the bucket may have held too little")
+	assert.False(t, m.weighTokens(Call{Tokens: 50}), "the bucket may have held too little")
 	for range convinced {
-		m.lacksTokens(Call{Tokens: 10})
+		m.weighTokens(Call{Tokens: 10})
 	}
 	assert.Zero(t, m.large)
 }

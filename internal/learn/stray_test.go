@@ -30,7 +30,7 @@ func TestARejectionThatAsksForAWaitIsRandomIfSuchWaitsAreTooLong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := strays(c.factor)
-			assert.Equal(t, c.want, r.isNoise(1, Call{}, &Refusal{Asked: c.asked}))
+			assert.Equal(t, c.want, r.judgeRandom(1, Call{}, &Refusal{Asked: c.asked}))
 		})
 	}
 }
@@ -40,7 +40,7 @@ func TestARateOfTokensExplainsARejection(t *testing.T) {
 		r := strays(1)
 		r.noise = Noise{}
 		r.rate = Rate{Calls: 5, Tokens: tokens}
-		assert.False(t, r.isNoise(1, Call{}, &Refusal{}))
+		assert.False(t, r.judgeRandom(1, Call{}, &Refusal{}))
 		assert.Equal(t, want, r.noise.unexplained, "%v of 1000 tokens a second", tokens)
 	}
 }
@@ -50,7 +50,7 @@ func TestARandomRejectionThatAsksForAWaitLeavesACap(t *testing.T) {
 		r := strays(factor)
 		r.Flight.Claimed = true
 		r.send(1)
-		r.verdict(2, r.last, &Refusal{Asked: 10})
+		r.judge(2, r.last, &Refusal{Asked: 10})
 		assert.Equal(t, want, r.Flight.Claimed, "the waits are %v times as long", factor)
 	}
 }
@@ -88,7 +88,7 @@ func TestTheFirstMarksAllowForWhatRanOver(t *testing.T) {
 		for i := range 51 {
 			r.send(3 + 0.04*float64(i))
 		}
-		r.verdict(5.1, r.last, &Refusal{Asked: 10})
+		r.judge(5.1, r.last, &Refusal{Asked: 10})
 		assert.InDelta(t, c.want, r.rate.Calls, 0.6, "%+v", c)
 	}
 }
@@ -122,6 +122,6 @@ func TestUnderACapNoMarkIsEarly(t *testing.T) {
 	for i := range 200 {
 		r.send(1 + float64(1+i/100))
 	}
-	r.verdict(3.1, r.last, &Refusal{Names: FlightLimit})
+	r.judge(3.1, r.last, &Refusal{Names: FlightLimit})
 	assert.InDelta(t, 100, r.rate.Calls, 15)
 }

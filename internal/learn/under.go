@@ -32,9 +32,9 @@ func (u *Under) Held(now, level float64, r Rate) {
 	}
 }
 
-// replacesCap compares a rate that was measured with what got through under the cap before,
-// which is forgotten if it holds instead, or when the cap has been tried for long enough.
-func (m *Machine) replacesCap(now float64) {
+// compareWithCap compares a rate that was measured with what got through under the cap before,
+// which is forgotten if the rate is no lower, or when the cap has been tried for long enough.
+func (m *Machine) compareWithCap(now float64) {
 	switch u := &m.under; {
 	case m.rate.Span >= underHeld && m.Calls.Rate >= stillHolds*u.rate:
 		*u = Under{}
@@ -55,8 +55,8 @@ func (m *Machine) capTried(now float64) bool {
 	return m.levels.Trying(now) && m.under.before != (paces{})
 }
 
-// triesCap makes the trial of a level, which has begun, one of the cap that held.
-func (m *Machine) triesCap(now float64) {
+// tryCap makes the trial of a level, which has begun, one of the cap that held.
+func (m *Machine) tryCap(now float64) {
 	u := &m.under
 	u.before = paces{}
 	if m.off.Has(MemoryRule) || u.rate == 0 || !m.Calls.On || m.Flight.Claimed {
@@ -72,8 +72,8 @@ func (m *Machine) triesCap(now float64) {
 	m.claim.Begin(Call{Others: int(u.level)}, float64(m.hits))
 }
 
-// givesCapUp goes back to the rates because the trial was rejected.
-func (m *Machine) givesCapUp() {
+// endCapTrial goes back to the rates because the trial was rejected.
+func (m *Machine) endCapTrial() {
 	u := &m.under
 	if u.before == (paces{}) {
 		return

@@ -11,24 +11,24 @@ const (
 	isCap
 )
 
-// verdict judges the first refusal of an epoch. A rate is the default: mistaking a concurrency limit for a rate costs a few
+// judge interprets the first refusal of an epoch. A rate is the default: mistaking a concurrency limit for a rate costs a few
 // percent, while the converse starves. The first refusal without a label is still taken for a concurrency limit, because that
 // is soon refuted. One that names a rate is not, but if such refusals keep coming at one number of calls in flight, the name is
 // wrong.
-func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
-	tried := m.drafted || m.retried(now, c)
+func (m *Machine) judge(now float64, c Call, r *Refusal) verdict {
+	tried := m.drafted || m.failTrials(now, c)
 	if refuted := m.Flight.Claimed && m.claim.scattered(); tried && !refuted {
 		if m.dark > 0.5*(c.At-m.tally.mark.At) { // what was admitted until the pause ended still counts
 			m.tally.Measure(c, Doubt{}, 0)
 		}
-		m.begin(now, c)
+		m.mark(now, c)
 		return isNothing
 	}
 	m.claim.Refused(c.Others, r.hinted())
 	isACap := r.Names == FlightLimit
-	if m.notNamed(r) && !m.claim.Alien() {
-		m.passes(now)
-		m.begin(now, c)
+	if m.unnamedUnderCap(r) && !m.claim.Alien() {
+		m.passForeign(now)
+		m.mark(now, c)
 		return isNothing
 	}
 	if !isACap && !r.hinted() {
@@ -51,18 +51,18 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 		case !m.knows && !m.Calls.On && c.Others > 0 && r.Names == Unnamed && !m.off.Has(CapRule):
 			isACap = true
 		}
-		if !isACap && !m.Flight.Claimed && m.foreign(now, c, r) {
+		if !isACap && !m.Flight.Claimed && m.judgeForeign(now, c, r) {
 			if isACap = r.told() && c.Others >= 2 && m.claim.Alien(); !isACap {
 				if r.told() && m.shutElsewhere(now, c) {
 					return isShut
 				}
-				m.passes(now)
+				m.passForeign(now)
 				return isNothing
 			}
 		}
 	}
 	if isACap && !m.Flight.Claimed {
-		m.claimed(now, c)
+		m.claimCap(now, c)
 	}
 	kept := m.Flight.Claimed && r.hinted()      // a cap asks for no wait: one that does says nothing against it, if it is random
 	first := !m.knows || !m.Calls.On && !isACap // the bucket may have been full
@@ -72,7 +72,7 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 		Fined: m.Door.fines.Each() > 0,
 		Early: m.Calls.On && m.Calls.Early(),
 	}, m.spans.Window)
-	m.rate = m.lit(m.rate)
+	m.rate = m.correctDark(m.rate)
 	if isACap && r.Names != FlightLimit && m.rateHeldMore(now) {
 		isACap = false
 		m.rate = m.rate.as(m.calm.Settled)
@@ -83,7 +83,7 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 		m.under.Held(now, float64(c.Others), m.rate)
 		return isCap
 	}
-	if m.knows && m.isNoise(now, c, r) {
+	if m.knows && m.judgeRandom(now, c, r) {
 		m.Flight.Claimed = kept
 		return isChance
 	}
@@ -96,10 +96,10 @@ func (m *Machine) rateHeldMore(now float64) bool {
 	return less && m.calm.Refutes(now)
 }
 
-// lit corrects a measured rate for the time in which no call was admitted. The rate
+// correctDark corrects a measured rate for the time in which no call was admitted. The rate
 // that marks agreed about stays if it may have held for the rest of the span. If that
 // rest is less than half of the span, the same is true of the rate in use.
-func (m *Machine) lit(r Rate) Rate {
+func (m *Machine) correctDark(r Rate) Rate {
 	light, known := r.Span-m.dark, m.calm.Settled
 	if m.dark > light {
 		known = max(known, m.Calls.Rate)
@@ -112,21 +112,21 @@ func (m *Machine) lit(r Rate) Rate {
 	return r
 }
 
-// passes lets a refusal about another limit cause no more than a short pause.
-func (m *Machine) passes(now float64) {
+// passForeign lets a refusal about another limit cause no more than a short pause.
+func (m *Machine) passForeign(now float64) {
 	m.Door.Foreign(now, m.luck.Float64())
 	m.note(Decision{At: now, Kind: Verdict, Why: WhyForeign})
 }
 
-// notNamed reports a refusal without a reason, a wait or meters, under a cap that refusals name: it is not due to the cap.
-func (m *Machine) notNamed(r *Refusal) bool {
+// unnamedUnderCap reports a refusal without a reason, a wait or meters, under a cap that refusals name: it is not due to the cap.
+func (m *Machine) unnamedUnderCap(r *Refusal) bool {
 	return m.Flight.Claimed && m.claim.named && r.Names == Unnamed && !r.hinted() && !r.told() && !m.off.Has(StrayRule)
 }
 
-// foreign reports a refusal that looks different from those of the rate, so that the rate must not answer it: its meters show
+// judgeForeign reports a refusal that looks different from those of the rate, so that the rate must not answer it: its meters show
 // something left, or it has neither them, nor a name, nor a Retry-After although those of the rate had one lately. If more of the
 // latter come than random rejections explain, refusals of the rate have come to look like that.
-func (m *Machine) foreign(now float64, c Call, r *Refusal) bool {
+func (m *Machine) judgeForeign(now float64, c Call, r *Refusal) bool {
 	bare := !r.told() && r.Names == Unnamed && now < m.labelled
 	if bare && m.claim.Alien() {
 		m.labelled, bare = 0, false
@@ -145,8 +145,8 @@ func (m *Machine) shutElsewhere(now float64, c Call) bool {
 
 const standBy = 1.2 // times the pace or the rate before: the pace while a cap holds
 
-// claimed begins a claim: the calls in flight are bounded, and the rate is kept in reserve.
-func (m *Machine) claimed(now float64, c Call) {
+// claimCap begins a claim: the calls in flight are bounded, and the rate is kept in reserve.
+func (m *Machine) claimCap(now float64, c Call) {
 	m.claim.Begin(c, float64(m.hits))
 	m.note(Decision{At: now, Kind: Verdict, To: float64(c.Others), Why: WhyCap})
 	if m.Calls.On {
@@ -155,9 +155,9 @@ func (m *Machine) claimed(now float64, c Call) {
 	}
 }
 
-// isNoise passes refusals that no rate would have prevented. One that asks for a wait is the limit's, unless such waits are known
+// judgeRandom reports refusals that no rate would have prevented, and counts them. One that asks for a wait is the limit's, unless such waits are known
 // to be too long. Where tokens are paced, a rate of them explains a refusal, too.
-func (m *Machine) isNoise(now float64, c Call, r *Refusal) bool {
+func (m *Machine) judgeRandom(now float64, c Call, r *Refusal) bool {
 	if r.hinted() && m.Door.honest(r.Asked) || m.off.Has(StrayRule) {
 		return false
 	}
@@ -181,7 +181,7 @@ func (m *Machine) isNoise(now float64, c Call, r *Refusal) bool {
 	case Restore:
 		m.note(Decision{At: now, Kind: Grow, Of: OfCalls, From: m.Calls.Pace(), To: m.noise.Before(), Why: WhyNoise})
 		m.Calls.Set(m.noise.Before(), m.cycle())
-		m.begin(now, c)
+		m.mark(now, c)
 	case Ignore:
 	}
 	return true
