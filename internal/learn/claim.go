@@ -16,15 +16,15 @@ type Claim struct {
 	crowd  Crowd
 	crowds float64 // refusals where calls crowd, less those elsewhere
 
-	named  bool    // the last refusal said that it is a cap
-	shared bool    // calls are taken at the level that refuses, too
-	alone  bool    // none is
-	same   float64 // epochs refused at about the same level, without a claim
-	sameAt float64
-	levels Levels  // taken since the last cut
-	alien  float64 // recent refusals that are not about our rate
-	part   bool    // others press for the same limit
-	off    Rules
+	named   bool    // the last refusal said that it is a cap
+	shared  bool    // calls are taken at the level that refuses, too
+	alone   bool    // none is
+	same    float64 // epochs refused at about the same level, without a claim
+	sameAt  float64
+	levels  Levels  // taken since the last cut
+	foreign float64 // recent refusals that are not about our rate
+	part    bool    // others press for the same limit
+	off     Rules
 }
 
 const (
@@ -36,12 +36,12 @@ const (
 )
 
 const (
-	sameLevel   = rare    // of a level or a rate: another one no further from it is the same
-	newFor      = memory  // calls for which a claim is new
-	lonelyFor   = recent  // calls for which a refusal with no other call in flight is remembered
-	hoverAgain  = handful // cuts that did not help, less those that did, of a bound that hovers: it is no cap
-	aliensMost  = handful // refusals that are not about our rate: if more are remembered, they are about it
-	aliensEvery = handful // calls with which one of these is forgotten
+	sameLevel    = rare    // of a level or a rate: another one no further from it is the same
+	newFor       = memory  // calls for which a claim is new
+	lonelyFor    = recent  // calls for which a refusal with no other call in flight is remembered
+	hoverAgain   = handful // cuts that did not help, less those that did, of a bound that hovers: it is no cap
+	foreignMost  = handful // refusals that are not about our rate: if more are remembered, they are about it
+	foreignEvery = handful // calls with which one of these is forgotten
 )
 
 // Sent notes a call.
@@ -49,7 +49,7 @@ func (c *Claim) Sent(x Call) {
 	c.sent++
 	c.crowd.Sent(x)
 	c.lonely = max(0, c.lonely-1)
-	c.alien = max(0, c.alien-1.0/aliensEvery)
+	c.foreign = max(0, c.foreign-1.0/foreignEvery)
 }
 
 // Taken notes that a call was taken that left with so many others in flight.
@@ -84,17 +84,17 @@ func (c *Claim) Begin(x Call, hits float64) {
 	c.again, c.lonely, c.crowds = 0, 0, 0
 }
 
-// Holds weighs a further refusal of a claimed cap, of the call x; mark is when
+// Weigh weighs a further refusal of a claimed cap, of the call x, and reports whether the claim holds; mark is when
 // the one before left, trip how long a call takes, and hovers where the bound
 // hovers, 0 if it does not.
-func (c *Claim) Holds(x Call, mark, trip, hovers float64) bool {
+func (c *Claim) Weigh(x Call, mark, trip, hovers float64) bool {
 	c.epochs++
 	if x.At-mark < soonTrips*trip {
 		c.again++
 	} else {
 		c.again = max(0, c.again-1)
 	}
-	if c.wasLonely(x) || c.scattered() {
+	if c.noteAlone(x) || c.scattered() {
 		return false
 	}
 	if hovers > 0 {
@@ -108,13 +108,13 @@ func (c *Claim) Holds(x Call, mark, trip, hovers float64) bool {
 	return !c.isRate() && (c.epochs < enough || !falls && c.epochs <= rare*c.sent)
 }
 
-// wasLonely reports whether calls with no other in flight keep being refused,
+// noteAlone notes the refusal of the call x, and reports whether calls with no other in flight keep being refused,
 // which no cap does unless others fill it.
-func (c *Claim) wasLonely(x Call) bool {
+func (c *Claim) noteAlone(x Call) (again bool) {
 	if x.Others > 0 || c.off.Has(CapRule) {
 		return false
 	}
-	again := c.lonely > 0
+	again = c.lonely > 0
 	c.lonely = lonelyFor
 	if again {
 		c.lonely = 0
@@ -127,16 +127,16 @@ func (c *Claim) scattered() bool { return c.crowds >= convinced && !c.part }
 
 func (c *Claim) weighCrowd(x Call) {
 	if rank, ok := c.crowd.Rank(x); ok {
-		c.scatters(rank <= rare)
+		c.weighScatter(rank <= rare)
 	}
 }
 
-// scatters weighs a refusal. does is whether no cap explains it, because calls crowded or far more were in flight than at other
-// refusals.
-func (c *Claim) scatters(does bool) {
+// weighScatter weighs a refusal. unexplained is whether no cap explains it, because calls crowded or far more were in flight than at
+// other refusals.
+func (c *Claim) weighScatter(unexplained bool) {
 	switch {
 	case c.off.Has(CapRule):
-	case does:
+	case unexplained:
 		c.crowds++
 	default:
 		c.crowds = max(0, c.crowds-1)
@@ -153,13 +153,13 @@ func (c *Claim) Noise(hits float64) (share float64, ok bool) {
 	return share, share < noisy && !c.isRate()
 }
 
-// Alien records a refusal that is not about our rate. It reports whether these keep coming, so that they are about it after
+// CountForeign records a refusal that is not about our rate. It reports whether these keep coming, so that they are about it after
 // all.
-func (c *Claim) Alien() bool {
-	if c.alien++; c.alien <= aliensMost {
+func (c *Claim) CountForeign() (tooMany bool) {
+	if c.foreign++; c.foreign <= foreignMost {
 		return false
 	}
-	c.alien = 0
+	c.foreign = 0
 	return true
 }
 

@@ -49,7 +49,7 @@ func TestOnlyRefusalsOfTheRateShowHowTheyLook(t *testing.T) {
 func TestRefusalsWithoutARetryAfterThatKeepComingAreOurs(t *testing.T) {
 	r := runMachine(Config{})
 	r.account(0, Call{}, &Refusal{Asked: 1})
-	for range aliensMost {
+	for range foreignMost {
 		assert.True(t, r.judgeForeign(1, Call{}, &Refusal{}))
 	}
 	assert.False(t, r.judgeForeign(1, Call{}, &Refusal{}))

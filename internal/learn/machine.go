@@ -204,7 +204,7 @@ func (m *Machine) noteChanges(now float64) {
 			m.note(Decision{At: now, Kind: Verdict, Why: WhyTrue})
 		}
 	}
-	if m.calm.Ends(now) {
+	if m.calm.Expire(now) {
 		m.note(Decision{At: now, Kind: Verdict, Why: WhyAlone})
 	}
 	for i := range m.factors {
@@ -267,7 +267,7 @@ func (m *Machine) failTrials(now float64, c Call) bool {
 		before, why := m.InFlight(), WhyNotYet
 		if higher {
 			why = WhyCap
-			m.claim.scatters(float64(c.Others) >= clearlyAbove(m.Flight.kept.bound))
+			m.claim.weighScatter(float64(c.Others) >= clearlyAbove(m.Flight.kept.bound))
 		}
 		m.stopLevels(now)
 		alone := m.Flight.Claimed && m.Flight.kept.mode != hovering && m.under.before == (paces{})

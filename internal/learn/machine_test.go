@@ -832,7 +832,7 @@ func TestAClaimWithoutTheRules(t *testing.T) {
 	k, x := claimedAtTen(400)
 	k.off, x.Others = CapRule, 0
 	for range 5 {
-		assert.True(t, k.Holds(x, x.At-9, 1, 9))
+		assert.True(t, k.Weigh(x, x.At-9, 1, 9))
 	}
 	k.crowds = 1
 	k.weighCrowd(x)

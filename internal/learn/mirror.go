@@ -57,7 +57,7 @@ func (m *Mirror) Sent(now, n float64) {
 // call m.Seq, this one included; taken is the share of this call, 0 if it was refused.
 func (m *Mirror) Observe(seq int64, at, own, taken float64, t Told) {
 	m.turn.Observe(at, t.Reset)
-	m.Full(taken, t)
+	m.NoteFull(taken, t)
 	m.heard = at
 	m.limit, m.Seq = t.Limit, seq
 	m.learnRefill(&t, taken)
@@ -79,9 +79,9 @@ func (m *Mirror) Observe(seq int64, at, own, taken float64, t Told) {
 	m.others.Observe(at, left, own, m.refill, max(1, taken), spilt > 0)
 }
 
-// Stale notes an answer that declares nothing, to a call that left at the moment at, and reports whether nothing is known any
+// Expire notes an answer that declares nothing, to a call that left at the moment at, and reports whether nothing is known any
 // more because of it: none has declared anything for long.
-func (m *Mirror) Stale(at float64) bool {
+func (m *Mirror) Expire(at float64) bool {
 	if !m.Known || at < m.heard+remembered {
 		return false
 	}
@@ -89,9 +89,9 @@ func (m *Mirror) Stale(at float64) bool {
 	return true
 }
 
-// Full notes that the limit is what the bucket holds, if an answer shows it full. Answers
+// NoteFull notes that the limit is what the bucket holds, if an answer shows it full. Answers
 // that overtake each other show it, too.
-func (m *Mirror) Full(taken float64, t Told) {
+func (m *Mirror) NoteFull(taken float64, t Told) {
 	m.holds = m.holds || t.Known && t.Remaining+taken >= t.Limit-1
 }
 

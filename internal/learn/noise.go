@@ -68,7 +68,7 @@ func (n *Noise) Hit() { n.refused++ }
 // rate of the calls sent.
 func (n *Noise) Refused(measured, believed, pace float64) Opinion {
 	if n.Share > 0 && measured >= explained*believed {
-		return n.expected(0, 2) // the limit or noise: twice as soon as noise alone, there are too many
+		return n.absorb(0, 2) // the limit or noise: twice as soon as noise alone, there are too many
 	}
 	if measured >= explained*believed {
 		if n.unexplained--; n.unexplained < 0 || believed >= n.before {
@@ -77,7 +77,7 @@ func (n *Noise) Refused(measured, believed, pace float64) Opinion {
 		return Believe
 	}
 	if n.Share > 0 {
-		return n.Expected()
+		return n.Absorb()
 	}
 	if n.unexplained == 0 {
 		n.before, n.sent, n.last, n.early, n.between, n.refused = believed, 0, 0, 0, 0, 1
@@ -108,11 +108,11 @@ func (n *Noise) Forget() { n.unexplained = 0 }
 // Before is the rate before random rejections began to lower it.
 func (n *Noise) Before() float64 { return n.before }
 
-// Expected is whether one more refusal is within the known share. If there are
+// Absorb counts one more refusal as one of the known share, if it is within that. If there are
 // too many, again and again, it was no noise.
-func (n *Noise) Expected() Opinion { return n.expected(1, 1) }
+func (n *Noise) Absorb() Opinion { return n.absorb(1, 1) }
 
-func (n *Noise) expected(share, weight float64) Opinion {
+func (n *Noise) absorb(share, weight float64) Opinion {
 	if n.Share == 0 {
 		return Believe
 	}

@@ -43,13 +43,13 @@ func (q *Quota) Observe(now float64, c Call, taken float64, calls, tokens Told, 
 		return false
 	}
 	if !calls.Known && taken > 0 {
-		stale = q.Calls.Stale(c.At)
+		stale = q.Calls.Expire(c.At)
 	}
 	if !tokens.Known && taken > 0 {
-		stale = q.Tokens.Stale(c.At) || stale
+		stale = q.Tokens.Expire(c.At) || stale
 	}
-	q.Calls.Full(taken, calls)
-	q.Tokens.Full(taken*c.Tokens, tokens)
+	q.Calls.NoteFull(taken, calls)
+	q.Tokens.NoteFull(taken*c.Tokens, tokens)
 	if calls.Known && c.Seq > q.Calls.Seq {
 		gone, _ := q.refusals.Between(q.Calls.Seq, c.Seq)
 		q.Calls.part.Begin(calls.Remaining, float64(q.last.Seq-c.Seq))

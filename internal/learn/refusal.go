@@ -265,7 +265,7 @@ func (m *Machine) noCap(c Call) bool {
 		return false
 	}
 	if m.Flight.mode == hovering {
-		return m.Flight.Claimed && m.Door.refused >= convinced && m.claim.wasLonely(c)
+		return m.Flight.Claimed && m.Door.refused >= convinced && m.claim.noteAlone(c)
 	}
 	drained, room := float64(c.Others) < 0.5*m.heldLevel(), m.tally.ends > m.tally.endsBy
 	return drained || room && m.Flight.Claimed && m.tally.refused >= noneTaken

@@ -26,7 +26,7 @@ func (m *Machine) judge(now float64, c Call, r *Refusal) verdict {
 	}
 	m.claim.Refused(c.Others, r.hinted())
 	isACap := r.Names == FlightLimit
-	if m.unnamedUnderCap(r) && !m.claim.Alien() {
+	if m.unnamedUnderCap(r) && !m.claim.CountForeign() {
 		m.passForeign(now)
 		m.mark(now, c)
 		return isNothing
@@ -34,7 +34,7 @@ func (m *Machine) judge(now float64, c Call, r *Refusal) verdict {
 	if !isACap && !r.hinted() {
 		switch {
 		case m.Flight.Claimed:
-			if isACap = m.claim.Holds(c, m.tally.mark.At, m.trip, m.Flight.Hovers()); isACap {
+			if isACap = m.claim.Weigh(c, m.tally.mark.At, m.trip, m.Flight.Hovers()); isACap {
 				break
 			}
 			if share, ok := m.claim.Noise(float64(m.hits)); ok && !m.off.Has(StrayRule) {
@@ -52,7 +52,7 @@ func (m *Machine) judge(now float64, c Call, r *Refusal) verdict {
 			isACap = true
 		}
 		if !isACap && !m.Flight.Claimed && m.judgeForeign(now, c, r) {
-			if isACap = r.told() && c.Others >= 2 && m.claim.Alien(); !isACap {
+			if isACap = r.told() && c.Others >= 2 && m.claim.CountForeign(); !isACap {
 				if r.told() && m.shutElsewhere(now, c) {
 					return isShut
 				}
@@ -93,7 +93,7 @@ func (m *Machine) judge(now float64, c Call, r *Refusal) verdict {
 // rateHeldMore reports whether much less gets through under a cap than at the rate that marks agreed about before.
 func (m *Machine) rateHeldMore(now float64) bool {
 	less := m.rate.Span >= underHeld && m.rate.Calls < memoryFell*m.calm.Settled && !m.off.Has(CapRule)
-	return less && m.calm.Refutes(now)
+	return less && m.calm.RefuteCap(now)
 }
 
 // correctDark corrects a measured rate for the time in which no call was admitted. The rate
@@ -128,7 +128,7 @@ func (m *Machine) unnamedUnderCap(r *Refusal) bool {
 // latter come than random rejections explain, refusals of the rate have come to look like that.
 func (m *Machine) judgeForeign(now float64, c Call, r *Refusal) bool {
 	bare := !r.told() && r.Names == Unnamed && now < m.labelled
-	if bare && m.claim.Alien() {
+	if bare && m.claim.CountForeign() {
 		m.labelled, bare = 0, false
 		m.note(Decision{At: now, Kind: Verdict, Why: WhyAlike})
 	}
@@ -170,7 +170,7 @@ func (m *Machine) judgeRandom(now float64, c Call, r *Refusal) bool {
 		}
 		opinion = m.noise.Refused(measured, m.Calls.Rate, m.Calls.Pace())
 	} else {
-		opinion = m.noise.Expected()
+		opinion = m.noise.Absorb()
 	}
 	if known && m.noise.Share == 0 {
 		m.note(Decision{At: now, Kind: Verdict, Why: WhyNoNoise})
