@@ -198,7 +198,7 @@ func (m *Machine) delayTrials(now float64) {
 // noteChanges reports which beliefs about headers, Retry-Afters and other processes have changed since the last tick.
 func (m *Machine) noteChanges(now float64) {
 	if m.trust.Ignored(m.at) && !m.trust.Ignored(now) {
-		if m.trust.low && m.quota.exceeded(now, &m.tally) {
+		if m.trust.tooLow && m.quota.exceeded(now, &m.tally) {
 			m.distrust(now)
 		} else {
 			m.note(Decision{At: now, Kind: Verdict, Why: WhyTrue})
