@@ -27,7 +27,7 @@ func (m *Machine) Answered(now float64, c Call, a Answer) {
 	if m.Door.Opens(c.At) {
 		m.opened(c.At)
 	}
-	m.trip += callWeight * (min(max(tiny, now-c.At), mostTrip) - m.trip)
+	m.rtt += callWeight * (min(max(tiny, now-c.At), mostTrip) - m.rtt)
 	if m.tally.Counts(c) {
 		m.Tokens.Return(m.paced(c.Tokens) - a.Used)
 		m.tally.Answered(c, a.Used)
@@ -68,7 +68,7 @@ func (m *Machine) opened(left float64) {
 func (m *Machine) endSpan(left, calls float64) {
 	known := m.calm.Settled
 	counts := m.Calls.On && !m.Door.Outlasted() && (m.spans.Window > 0 || !m.quota.Known() || m.trust.Ignored(left))
-	if m.Door.Alien() { // another limit shut the key for long, if it recurs; or an outage did
+	if m.Door.ShutByForeign() { // another limit shut the key for long, if it recurs; or an outage did
 		known, counts = math.Inf(1), m.quota.Known() && m.spans.Mostly(left)
 	}
 	before := m.spans.Window
@@ -87,7 +87,7 @@ func (m *Machine) endSpan(left, calls float64) {
 	if rate < m.Calls.Pace() {
 		m.note(Decision{At: left, Kind: Cut, Of: OfCalls, From: m.Calls.Pace(), To: rate, Why: WhyWindow})
 		share := rate / m.Calls.Rate
-		m.rates.Stop(left, m.Door.trip)
+		m.rates.Stop(left, m.Door.rtt)
 		m.Calls.Set(rate, Cycle(rate))
 		m.rates.Marked(left, rate, false)
 		used := rate * m.tally.each() // by calls at that rate; the pace of calls may have been far above what was admitted

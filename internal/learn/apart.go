@@ -7,7 +7,7 @@ func (m *Machine) spacing(inFlight int) float64 {
 	if !above || !m.Flight.Claimed || m.claim.named || m.Calls.On {
 		return 0
 	}
-	return 0.5 * m.trip / float64(inFlight+1)
+	return 0.5 * m.rtt / float64(inFlight+1)
 }
 
 // levelTried reports whether a trial of calls in flight runs.

@@ -25,7 +25,7 @@ func TestCallsAboveACapOnTrialAreApart(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := New(Config{Initial: 10, Max: 100})
-			m.trip = 2
+			m.rtt = 2
 			m.higher.Fell(0, 20)
 			m.Flight.Cap(10, 2)
 			m.Flight.Claimed = true
@@ -37,7 +37,7 @@ func TestCallsAboveACapOnTrialAreApart(t *testing.T) {
 
 func TestACallAboveACapWaitsAfterTheOneBefore(t *testing.T) {
 	r := runMachine(Config{Initial: 10, Max: 100})
-	r.trip = 2.2
+	r.rtt = 2.2
 	r.Flight.Cap(10, 2)
 	r.Flight.Claimed = true
 	r.Flight.Return(20)

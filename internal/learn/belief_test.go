@@ -53,7 +53,7 @@ func TestARefusalEndsTheTrialOfARate(t *testing.T) {
 	r := fell()
 	r.until(3, 33)
 	assert.InDelta(t, 10, r.Calls.Rate, 1e-9)
-	r.noise.unexplained, r.Door.trip = convinced, 1
+	r.noise.unexplained, r.Door.rtt = convinced, 1
 	r.Refused(33.5, r.send(33.4), Refusal{Names: CallLimit})
 	assert.InDelta(t, 5, r.Calls.Rate, 1e-9, "and it measures nothing")
 	assert.Equal(t, WhyNotYet, r.decided[len(r.decided)-1].Why)

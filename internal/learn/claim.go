@@ -85,11 +85,11 @@ func (c *Claim) Begin(x Call, hits float64) {
 }
 
 // Weigh weighs a further refusal of a claimed cap, of the call x, and reports whether the claim holds; mark is when
-// the one before left, trip how long a call takes, and hovers where the bound
+// the one before left, rtt how long a call takes, and hovers where the bound
 // hovers, 0 if it does not.
-func (c *Claim) Weigh(x Call, mark, trip, hovers float64) bool {
+func (c *Claim) Weigh(x Call, mark, rtt, hovers float64) bool {
 	c.epochs++
-	if x.At-mark < soonTrips*trip {
+	if x.At-mark < soonTrips*rtt {
 		c.again++
 	} else {
 		c.again = max(0, c.again-1)

@@ -20,7 +20,7 @@ func (m *Machine) cutFlight(now float64, c Call, named bool) {
 	if hovers := m.claim.shared || m.Flight.mode == hovering && !m.claim.alone; hovers && !m.off.Has(HoverRule) {
 		m.Flight.Hover(float64(c.Others))
 	} else {
-		m.Flight.Cap(float64(c.Others), m.trip)
+		m.Flight.Cap(float64(c.Others), m.rtt)
 	}
 	m.rememberLevel(now, float64(before), float64(m.InFlight()), named)
 	if m.under.fell {
@@ -93,7 +93,7 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	case m.off.Has(GateRule):
 	case !r.hinted():
 		m.Door.Pause(now, m.Calls.Rate)
-	case 2*wait*m.Calls.Pace() < 1 && !m.Door.short(): // less than half of an interval
+	case 2*wait*m.Calls.Pace() < 1 && !m.Door.understated(): // less than half of an interval
 		m.Calls.Again(1)
 		m.Tokens.Again(m.paced(c.Tokens))
 	}

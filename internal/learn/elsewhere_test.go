@@ -103,7 +103,7 @@ func TestAClosureThatHeadersDoNotExplainIsAWindowIfItLastsForMostOfTheTime(t *te
 func TestSingleProbesGoToAKeyThatAnotherLimitShut(t *testing.T) {
 	d := newDoor(0)
 	d.foreign = 2
-	d.Still(10, 0, false, 0, 1, 0)
+	d.KeepShut(10, 0, 0, 1, 0)
 	assert.True(t, d.probing, "from the first on")
 }
 

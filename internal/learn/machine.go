@@ -29,23 +29,23 @@ type Machine struct {
 	elsewhere int64   // the last refused call that was not about our rate
 	labelled  float64 // until then, refusals of the rate are known to say for how long
 	hits      int64
-	cut       float64        // when the last epoch began
-	cutBy     int64          // the last call sent by then
-	resumed   Point          // when the first call left after that, and what had been admitted by then; zero: none has
-	slowBy    float64        // no growth before
-	factors   [waits]float64 // of Retry-Afters, at the last tick
-	reopens   bool           // the next call ends a pause in which nothing was admitted
-	dark      float64        // seconds since the mark during which no call was admitted
-	at        float64        // the last tick
-	due       float64        // the next one, of a process that does not sleep
-	knows     bool           // a refusal, of this run or an earlier one, has marked the provider's bucket as empty
-	first     bool           // the first mark has just been made
-	trip      float64        // smoothed time of a call that was taken, seconds
-	unit      float64        // tokens of the call that was asked about last
-	few       int            // see Config.Few
-	slack     bool           // no call has waited since the last tick
-	spaced    bool           // the pace of calls was the last to hold back the next call
-	large     int            // refused calls above the mean of tokens, less others
+	cut       float64            // when the last epoch began
+	cutBy     int64              // the last call sent by then
+	resumed   Point              // when the first call left after that, and what had been admitted by then; zero: none has
+	slowBy    float64            // no growth before
+	factors   [waitKinds]float64 // of Retry-Afters, at the last tick
+	reopens   bool               // the next call ends a pause in which nothing was admitted
+	dark      float64            // seconds since the mark during which no call was admitted
+	at        float64            // the last tick
+	due       float64            // the next one, of a process that does not sleep
+	knows     bool               // a refusal, of this run or an earlier one, has marked the provider's bucket as empty
+	first     bool               // the first mark has just been made
+	rtt       float64            // smoothed round-trip time of a call that was taken, seconds
+	unit      float64            // tokens of the call that was asked about last
+	few       int                // see Config.Few
+	slack     bool               // no call has waited since the last tick
+	spaced    bool               // the pace of calls was the last to hold back the next call
+	large     int                // refused calls above the mean of tokens, less others
 	bound     Bound
 	off       Rules
 	luck      *rand.Rand
@@ -72,11 +72,11 @@ type Config struct {
 func New(c Config) *Machine {
 	m := &Machine{
 		Flight: NewFlight(c.Initial, c.Max),
-		trip:   1, cut: math.Inf(-1), few: c.Few, off: c.Off, decide: c.Decide,
+		rtt:    1, cut: math.Inf(-1), few: c.Few, off: c.Off, decide: c.Decide,
 		luck: rand.New(rand.NewPCG(c.Seed, 0)), //nolint:gosec // jitter, not a secret
 	}
 	m.Door = newDoor(c.Off)
-	m.factors = [waits]float64{1, 1, 1}
+	m.factors = [waitKinds]float64{1, 1, 1}
 	m.calm = Calm{stretch: 1}
 	m.rates = Memory{first: againFirst, rate: true}
 	m.levels.first, m.higher.first = levelFirst, levelFirst
@@ -135,7 +135,7 @@ func (m *Machine) needed() float64 {
 	if !m.Calls.On || m.off.Has(FollowRule) {
 		return 0
 	}
-	return 2*m.Calls.Pace()*m.trip + 2
+	return 2*m.Calls.Pace()*m.rtt + 2
 }
 
 // speed is how many calls can be sent per second, by Little's law where only those in flight are bounded.
@@ -143,7 +143,7 @@ func (m *Machine) speed() float64 {
 	if m.Calls.On {
 		return m.Calls.Rate
 	}
-	return float64(m.InFlight()) / m.trip
+	return float64(m.InFlight()) / m.rtt
 }
 
 // InFlight is how many calls may be in flight.
@@ -155,7 +155,7 @@ func (m *Machine) Bound() Bound { return m.bound }
 // tick brings everything up to now.
 func (m *Machine) tick(now float64, slack bool) {
 	open := now >= m.Door.Until
-	if m.Door.Stuck() || m.Door.Alien() {
+	if m.Door.Stuck() || m.Door.ShutByForeign() {
 		m.dark += now - m.at
 	}
 	m.delayTrials(now)
@@ -248,8 +248,8 @@ func (m *Machine) dueLevel(now float64) *Memory {
 
 // stopLevels ends the trials of calls in flight, because something else has changed the bound.
 func (m *Machine) stopLevels(now float64) {
-	m.levels.Stop(now, m.Door.trip)
-	m.higher.Stop(now, m.Door.trip)
+	m.levels.Stop(now, m.Door.rtt)
+	m.higher.Stop(now, m.Door.rtt)
 }
 
 // failTrials ends the trials to which the refused call belongs, and reports whether there
@@ -259,7 +259,7 @@ func (m *Machine) failTrials(now float64, c Call) bool {
 	levels := higher || m.levels.Tries(c)
 	if rates {
 		before := m.Calls.Pace()
-		m.Calls.Set(m.rates.Refused(now, m.Door.trip), m.cycle())
+		m.Calls.Set(m.rates.Refused(now, m.Door.rtt), m.cycle())
 		m.noise.Forget() // a limit that has fallen explains what was refused before
 		m.note(Decision{At: now, Kind: Cut, Of: OfCalls, From: before, To: m.Calls.Pace(), Why: WhyNotYet})
 	}
@@ -395,12 +395,12 @@ func (m *Machine) Slack(now float64) {
 // Sent says that a call has left.
 func (m *Machine) Sent(c Call) {
 	if m.Door.Sent(c.At) {
-		m.note(Decision{At: c.At, Kind: Probe, Of: OfFlight, From: 0, To: 1, Wait: m.Door.hears(), Why: WhyProbe})
+		m.note(Decision{At: c.At, Kind: Probe, Of: OfFlight, From: 0, To: 1, Wait: m.Door.probeTimeout(), Why: WhyProbe})
 	}
 	if m.resumed.At == 0 && c.At > m.cut {
 		m.resumed = Point{At: c.At, Calls: m.tally.calls}
 	}
-	if m.first && c.At > m.cut+m.Door.Hears() {
+	if m.first && c.At > m.cut+m.Door.RefusalTimeout() {
 		m.reconsider(c)
 	}
 	m.claim.Sent(c)

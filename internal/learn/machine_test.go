@@ -315,7 +315,7 @@ func TestStillShutProbesWithOneCall(t *testing.T) {
 			r.Answered(60.2, probe, Answer{Used: 100})
 			return 60.2
 		},
-		"not refused in time": func(r *machineRun) float64 { return 60 + r.Door.Hears() },
+		"not refused in time": func(r *machineRun) float64 { return 60 + r.Door.RefusalTimeout() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := *r.Machine

@@ -88,7 +88,7 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 	if !m.knows { // it may have been rejected because of calls that left after it
 		c.Others = max(c.Others, min(m.InFlight(), int(m.tally.last.Seq-c.Seq)))
 	}
-	if m.knows && r.Names != FlightLimit && !m.tally.GotThrough(c, now-2*m.Door.trip) {
+	if m.knows && r.Names != FlightLimit && !m.tally.GotThrough(c, now-2*m.Door.rtt) {
 		m.spans.Shut(c.At)
 		if r.left(c.Tokens) {
 			m.Door.foreign++
@@ -96,7 +96,7 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 		m.keepShut(now, c, &r, m.Calls.Rate)
 		return
 	}
-	if m.resumed.At > m.spans.shut && !m.Door.Alien() { // the pause had ended for other calls, and their answers are on their way
+	if m.resumed.At > m.spans.shut && !m.Door.ShutByForeign() { // the pause had ended for other calls, and their answers are on their way
 		m.endSpan(m.resumed.At, m.resumed.Calls)
 	}
 	m.spans.Shut(c.At)
@@ -133,7 +133,7 @@ func (m *Machine) account(now float64, c Call, r *Refusal) {
 	if !m.tally.Counts(c) {
 		return
 	}
-	m.Door.Heard(now - c.At)
+	m.Door.RefusalTook(now - c.At)
 	if ours {
 		m.noise.Hit()
 	}
@@ -193,7 +193,7 @@ func (m *Machine) answerOverload(now float64, c Call, r *Refusal) {
 // It halves the calls in flight, once an epoch.
 func (m *Machine) Signal(now, left float64) {
 	if left > now { // by another clock: about the time of a call ago
-		left = now - m.trip
+		left = now - m.rtt
 	}
 	if left <= m.cut {
 		return
@@ -226,7 +226,7 @@ func (m *Machine) keepShut(now float64, c Call, r *Refusal, rate float64) {
 	m.Calls.Sober()
 	m.Tokens.Sober()
 	if !m.off.Has(GateRule) {
-		m.Door.Still(now, r.Asked, r.hinted(), r.reset(c.Tokens), rate, m.luck.Float64())
+		m.Door.KeepShut(now, r.Asked, r.reset(c.Tokens), rate, m.luck.Float64())
 	}
 	m.waitOutFine(now, c, r)
 	if m.noCap(c) {
@@ -249,7 +249,7 @@ func (m *Machine) waitOutFine(now float64, c Call, r *Refusal) {
 	if m.Calls.On { // an outage, too, asks for longer and longer
 		until = min(until, f.last+several/m.Calls.Pace())
 	}
-	m.Door.outlast(until)
+	m.Door.extendUntil(until)
 	if proof {
 		m.note(Decision{At: now, Kind: Verdict, Wait: f.Each(), Why: WhyFined})
 	}

@@ -64,7 +64,7 @@ func (m *Machine) tryCap(now float64) {
 	}
 	u.before = paces{m.Calls.Rate, m.Tokens.Rate}
 	if m.rates.Trying(now) {
-		u.before.calls = m.rates.Refused(now, m.Door.trip)
+		u.before.calls = m.rates.Refused(now, m.Door.rtt)
 	}
 	m.Calls.Set(standBy*u.rate, m.cycle())
 	m.Tokens.Set(max(standBy*u.tokens, m.Tokens.Rate), m.cycle())

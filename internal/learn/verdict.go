@@ -34,7 +34,7 @@ func (m *Machine) judge(now float64, c Call, r *Refusal) verdict {
 	if !isACap && !r.hinted() {
 		switch {
 		case m.Flight.Claimed:
-			if isACap = m.claim.Weigh(c, m.tally.mark.At, m.trip, m.Flight.Hovers()); isACap {
+			if isACap = m.claim.Weigh(c, m.tally.mark.At, m.rtt, m.Flight.Hovers()); isACap {
 				break
 			}
 			if share, ok := m.claim.Noise(float64(m.hits)); ok && !m.off.Has(StrayRule) {
@@ -114,7 +114,7 @@ func (m *Machine) correctDark(r Rate) Rate {
 
 // passForeign lets a refusal about another limit cause no more than a short pause.
 func (m *Machine) passForeign(now float64) {
-	m.Door.Foreign(now, m.luck.Float64())
+	m.Door.PauseForeign(now, m.luck.Float64())
 	m.note(Decision{At: now, Kind: Verdict, Why: WhyForeign})
 }
 
@@ -138,7 +138,7 @@ func (m *Machine) judgeForeign(now float64, c Call, r *Refusal) bool {
 // shutElsewhere reports whether no call has got through since the last such refusal, so that a limit that the headers do not
 // describe is used up.
 func (m *Machine) shutElsewhere(now float64, c Call) bool {
-	passed, known := m.tally.fates.Passed(m.elsewhere, c.Seq, now-2*m.Door.trip)
+	passed, known := m.tally.fates.Passed(m.elsewhere, c.Seq, now-2*m.Door.rtt)
 	m.elsewhere = max(m.elsewhere, c.Seq)
 	return known && !passed && m.Door.foreign > 0
 }
