@@ -34,7 +34,7 @@ func (m *Machine) Answered(now float64, c Call, a Answer) {
 		m.quota.Tokens.part.Return(c.Tokens - a.Used)
 	}
 	m.Heard(now, c, a.Calls, a.Tokens)
-	if m.after(c) {
+	if m.epoch.before(c) {
 		before := m.InFlight()
 		counted := m.Flight.Starting() && m.Flight.quiet.counted(now-c.At)
 		if now >= m.slowBy && !counted && m.Flight.Answered(c.Others, a.InFlight, m.needed()) {

@@ -88,26 +88,26 @@ func TestTimeBehindAShutDoorMeasuresNoRate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := runMachine(Config{CallRate: 10})
-			r.calm.Settled, r.dark = 10, c.dark
+			r.calm.Settled, r.tally.dark = 10, c.dark
 			assert.InDelta(t, c.want, r.correctDark(Rate{Calls: 5, Span: 60}).Calls, 1e-9)
 		})
 	}
 	t.Run("any rate, if it was shut for most of it", func(t *testing.T) {
 		r := runMachine(Config{CallRate: 10})
-		r.dark = 50
+		r.tally.dark = 50
 		assert.InDelta(t, 10, r.correctDark(Rate{Calls: 2, Span: 60}).Calls, 1e-9)
-		r.dark = 29
+		r.tally.dark = 29
 		assert.InDelta(t, 2, r.correctDark(Rate{Calls: 2, Span: 60}).Calls, 1e-9)
 	})
 	t.Run("it is counted while nothing gets through", func(t *testing.T) {
 		r := cutOnce(Config{CallRate: 10}, Refusal{Names: CallLimit, Asked: 1})
 		r.Wait(4, 100, 0)
-		assert.Zero(t, r.dark)
+		assert.Zero(t, r.tally.dark)
 		for at := 4.0; at < 10; at += 2 {
 			r.Refused(at+0.1, r.send(at), Refusal{Names: CallLimit, Asked: 1})
 		}
 		r.Wait(20, 100, 0)
-		assert.Greater(t, r.dark, 10.0)
+		assert.Greater(t, r.tally.dark, 10.0)
 	})
 }
 

@@ -4,11 +4,10 @@ func (m *Machine) cycle() float64 { return m.calm.Cycle(m.Calls.Rate) }
 
 // mark begins an epoch at the refused call c, from which the next measurement begins.
 func (m *Machine) mark(now float64, c Call) {
-	m.epoch(now)
+	m.beginEpoch(now)
 	m.knows = true
 	m.tally.Mark(c)
 	m.resumed = Point{}
-	m.dark = 0
 	m.Calls.saved, m.Tokens.saved = 0, 0 // what was saved would have been admitted
 }
 
@@ -149,7 +148,7 @@ func (m *Machine) rememberAdmitted(now float64, c Call, span float64) {
 // How fast a handful of calls got through says nothing; they are measured over the pause that follows.
 func (m *Machine) reconsider(c Call) {
 	m.first = false
-	got, span := m.tally.calls-float64(c.Seq-1-m.cutBy), max(shortest, m.cut-m.tally.start)
+	got, span := m.tally.calls-float64(c.Seq-1-m.epoch.last), max(shortest, m.epoch.at-m.tally.start)
 	rate, burst := got/span, m.tally.mark.At-m.tally.start < shortest
 	fines := &m.Door.fines
 	switch each := fines.Each(); {
@@ -158,7 +157,7 @@ func (m *Machine) reconsider(c Call) {
 	case each > 0 && fines.calls >= enough:
 		rate = min(m.Calls.Rate, 1/each)
 	case got >= handful && burst:
-	case got >= 1 && got < handful && m.Door.Until-m.cut > 1+askedJitter: // a second may be any fraction, rounded up
+	case got >= 1 && got < handful && m.Door.Until-m.epoch.at > 1+askedJitter: // a second may be any fraction, rounded up
 		got += min(got, float64(m.hits)-1) // refusals may have cost quota, too
 		rate = min(m.Calls.Rate, (got+1)/(c.At-m.tally.start))
 	default:

@@ -29,13 +29,11 @@ type Machine struct {
 	elsewhere int64   // the last refused call that was not about our rate
 	labelled  float64 // until then, refusals of the rate are known to say for how long
 	hits      int64
-	cut       float64            // when the last epoch began
-	cutBy     int64              // the last call sent by then
-	resumed   Point              // when the first call left after that, and what had been admitted by then; zero: none has
+	epoch     epoch
+	resumed   Point              // when the first call left after the last mark or closure, and what had been admitted by then; zero: none has
 	slowBy    float64            // no growth before
 	factors   [waitKinds]float64 // of Retry-Afters, at the last tick
 	reopens   bool               // the next call ends a pause in which nothing was admitted
-	dark      float64            // seconds since the mark during which no call was admitted
 	at        float64            // the last tick
 	due       float64            // the next one, of a process that does not sleep
 	knows     bool               // a refusal, of this run or an earlier one, has marked the provider's bucket as empty
@@ -72,7 +70,7 @@ type Config struct {
 func New(c Config) *Machine {
 	m := &Machine{
 		Flight: NewFlight(c.Initial, c.Max),
-		rtt:    1, cut: math.Inf(-1), few: c.Few, off: c.Off, decide: c.Decide,
+		rtt:    1, epoch: epoch{at: math.Inf(-1)}, few: c.Few, off: c.Off, decide: c.Decide,
 		luck: rand.New(rand.NewPCG(c.Seed, 0)), //nolint:gosec // jitter, not a secret
 	}
 	m.Door = newDoor(c.Off)
@@ -107,14 +105,17 @@ type Call struct {
 	Total  float64 // tokens reserved by then, its own included
 }
 
-// after reports whether the call left after the last epoch began. Calls of that
-// very instant go by their number: a refusal may take no time at all.
-func (m *Machine) after(c Call) bool {
-	return c.At > m.cut || c.At == m.cut && c.Seq > m.cutBy
+// epoch is the time since the last decision, which was one for all calls that were out.
+type epoch struct {
+	at   float64 // when it began
+	last int64   // the last call sent by then
 }
 
-// epoch begins an epoch: one decision for all calls that are out.
-func (m *Machine) epoch(now float64) { m.cut, m.cutBy = now, m.tally.last.Seq }
+// before reports whether the call left after the epoch began. Calls of that
+// very instant go by their number: a refusal may take no time at all.
+func (e epoch) before(c Call) bool { return c.At > e.at || c.At == e.at && c.Seq > e.last }
+
+func (m *Machine) beginEpoch(now float64) { m.epoch = epoch{now, m.tally.last.Seq} }
 
 // Bound is what holds calls back.
 type Bound uint8
@@ -156,7 +157,7 @@ func (m *Machine) Bound() Bound { return m.bound }
 func (m *Machine) tick(now float64, slack bool) {
 	open := now >= m.Door.Until
 	if m.Door.Stuck() || m.Door.ShutByForeign() {
-		m.dark += now - m.at
+		m.tally.dark += now - m.at
 	}
 	m.delayTrials(now)
 	m.noteChanges(now)
@@ -397,10 +398,10 @@ func (m *Machine) Sent(c Call) {
 	if m.Door.Sent(c.At) {
 		m.note(Decision{At: c.At, Kind: Probe, Of: OfFlight, From: 0, To: 1, Wait: m.Door.probeTimeout(), Why: WhyProbe})
 	}
-	if m.resumed.At == 0 && c.At > m.cut {
+	if m.resumed.At == 0 && c.At > m.epoch.at {
 		m.resumed = Point{At: c.At, Calls: m.tally.calls}
 	}
-	if m.first && c.At > m.cut+m.Door.RefusalTimeout() {
+	if m.first && c.At > m.epoch.at+m.Door.RefusalTimeout() {
 		m.reconsider(c)
 	}
 	m.claim.Sent(c)

@@ -77,7 +77,7 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 		m.answerOverload(now, c, &r)
 		return
 	}
-	if !m.after(c) && !m.off.Has(EpochRule) { // the last cut has answered it
+	if !m.epoch.before(c) && !m.off.Has(EpochRule) { // the last cut has answered it
 		if r.hinted() && !m.off.Has(GateRule) && m.Door.Echo(now, r.Asked) {
 			m.Door.Obey(now, r.Asked, m.speed(), m.luck.Float64())
 		}
@@ -169,7 +169,7 @@ func (m *Machine) Closed(now float64, c Call, slow bool) {
 // flight, once an epoch. It is no measurement: pace and mark stay.
 func (m *Machine) answerOverload(now float64, c Call, r *Refusal) {
 	m.overload.Refused()
-	fresh := m.after(c)
+	fresh := m.epoch.before(c)
 	rate := 0.0
 	if m.overload.Rare() {
 		rate = m.speed()
@@ -180,12 +180,12 @@ func (m *Machine) answerOverload(now float64, c Call, r *Refusal) {
 	}
 	before := m.InFlight()
 	if m.failTrials(now, c) {
-		m.epoch(now)
+		m.beginEpoch(now)
 		return
 	}
 	m.levels.Fell(now, float64(before))
 	m.Flight.Signal(backOff, m.overload.From(now, float64(before)))
-	m.epoch(now)
+	m.beginEpoch(now)
 	m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(m.InFlight()), Why: WhyOverload})
 }
 
@@ -195,10 +195,10 @@ func (m *Machine) Signal(now, left float64) {
 	if left > now { // by another clock: about the time of a call ago
 		left = now - m.rtt
 	}
-	if left <= m.cut {
+	if left <= m.epoch.at {
 		return
 	}
-	m.epoch(now)
+	m.beginEpoch(now)
 	before := m.InFlight()
 	m.stopLevels(now)
 	m.Flight.Signal(0.5, float64(before))
@@ -233,7 +233,7 @@ func (m *Machine) keepShut(now float64, c Call, r *Refusal, rate float64) {
 		m.Flight.Claimed = false
 		m.claim.Forget()
 	}
-	m.epoch(now)
+	m.beginEpoch(now)
 	m.resumed, m.reopens = Point{}, true
 	m.note(Decision{At: now, Kind: Gate, Wait: m.Door.Until - now, Why: WhyStillShut})
 }

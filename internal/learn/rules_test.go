@@ -8,14 +8,14 @@ import (
 
 func TestAMarkEndsTheDarkTime(t *testing.T) {
 	r := runMachine(Config{CallRate: 10})
-	r.dark = 50
+	r.tally.dark = 50
 	r.mark(60, r.send(59))
-	assert.Zero(t, r.dark)
+	assert.Zero(t, r.tally.dark)
 }
 
 func TestARefusalIsMeasuredByTheTimeInWhichCallsWereAdmitted(t *testing.T) {
 	r := runMachine(Config{CallRate: 10})
-	r.knows, r.calm.Settled, r.dark = true, 10, 36
+	r.knows, r.calm.Settled, r.tally.dark = true, 10, 36
 	for _, c := range r.sendMany(4) {
 		r.Answered(c.At+0.1, c, Answer{Used: 100})
 	}
@@ -75,10 +75,10 @@ func TestTimeBehindForeignRefusalsMeasuresNoRate(t *testing.T) {
 	r.Wait(10, 100, 0)
 	r.Door.foreign = 1
 	r.Wait(20, 100, 0)
-	assert.Zero(t, r.dark)
+	assert.Zero(t, r.tally.dark)
 	r.Door.foreign = 2
 	r.Wait(30, 100, 0)
-	assert.InDelta(t, 10, r.dark, 1e-9)
+	assert.InDelta(t, 10, r.tally.dark, 1e-9)
 }
 
 func TestATrialBeginsWhenACallWaits(t *testing.T) {
@@ -161,7 +161,7 @@ func TestRulesThatAreLeftOut(t *testing.T) {
 	}
 	for off, dark := range map[Rules]float64{0: 10, MeasureRule: 5} {
 		m := New(Config{Initial: 4, Max: 50, Off: off})
-		m.calm.Settled, m.dark = 10, 5
+		m.calm.Settled, m.tally.dark = 10, 5
 		assert.InDelta(t, dark, m.correctDark(Rate{Calls: 5, Span: 10}).Calls, 1e-9)
 	}
 	for off, ignored := range map[Rules]bool{0: true, TrustRule: false} {

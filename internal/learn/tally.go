@@ -9,6 +9,7 @@ type Tally struct {
 	calls   float64 // sent, less what was refused
 	tokens  float64
 	mark    Call
+	dark    float64 // seconds since the mark during which no call was admitted
 	refused float64 // since the mark, the one that is measured included
 	lost    float64 // their tokens
 	given   float64 // tokens reserved and not used, ever, less those used and not reserved
@@ -113,7 +114,7 @@ func (t *Tally) Refused(c Call) {
 
 // Mark begins anew at a refused call.
 func (t *Tally) Mark(c Call) {
-	t.mark = c
+	t.mark, t.dark = c, 0
 	t.refused, t.lost, t.givenBy, t.endsBy = 0, 0, t.given, t.ends
 	t.few, t.next = t.next, stretch{}
 }

@@ -18,7 +18,7 @@ const (
 func (m *Machine) judge(now float64, c Call, r *Refusal) verdict {
 	tried := m.drafted || m.failTrials(now, c)
 	if refuted := m.Flight.Claimed && m.claim.scattered(); tried && !refuted {
-		if m.dark > 0.5*(c.At-m.tally.mark.At) { // what was admitted until the pause ended still counts
+		if m.tally.dark > 0.5*(c.At-m.tally.mark.At) { // what was admitted until the pause ended still counts
 			m.tally.Measure(c, Doubt{}, 0)
 		}
 		m.mark(now, c)
@@ -100,8 +100,8 @@ func (m *Machine) rateHeldMore(now float64) bool {
 // that marks agreed about stays if it may have held for the rest of the span. If that
 // rest is less than half of the span, the same is true of the rate in use.
 func (m *Machine) correctDark(r Rate) Rate {
-	light, known := r.Span-m.dark, m.calm.Settled
-	if m.dark > light {
+	light, known := r.Span-m.tally.dark, m.calm.Settled
+	if m.tally.dark > light {
 		known = max(known, m.Calls.Rate)
 	}
 	if r.Calls < known && light > 0 && !m.off.Has(MeasureRule) {
