@@ -125,8 +125,8 @@ func TestACapIsComparedWithTheRateBefore(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := New(Config{Initial: 10, Max: 100, Off: c.off})
-			m.rate, m.calm.Settled = Rate{Calls: c.calls, Span: c.span}, c.settled
-			assert.Equal(t, c.want, m.rateHeldMore(1))
+			m.calm.Settled = c.settled
+			assert.Equal(t, c.want, m.rateHeldMore(1, Rate{Calls: c.calls, Span: c.span}))
 		})
 	}
 }

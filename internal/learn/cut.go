@@ -54,10 +54,9 @@ func (m *Machine) rememberLevel(now, before, after float64, named bool) {
 func (m *Machine) ofTokens(r *Refusal) bool { return r.Names != CallLimit }
 
 // cutPace answers a rate, with what was measured.
-func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
-	measured := m.rate
+func (m *Machine) cutPace(now float64, c Call, r *Refusal, measured Rate) {
+	before := m.Calls.Pace()
 	m.first = !m.Calls.On
-	d := Decision{At: now, Kind: Cut, Of: OfCalls, From: m.Calls.Pace(), Why: WhyRate}
 	if m.off.Has(MeasureRule) && m.Calls.On {
 		measured.Calls, measured.Tokens, measured.Few = m.Calls.Pace()/2, m.Tokens.Pace()/2, false
 	}
@@ -76,29 +75,43 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	m.Calls.SetCycle(m.cycle())
 	m.rememberAdmitted(now, c, measured.Span)
 	m.rates.Marked(now, m.Calls.Rate, m.calm.Agreed())
-	m.compareWithCap(now)
-	if m.Tokens.On && !lacked && m.tally.fates.WasSpaced(c.Seq) { // the pace of tokens had room: it is no sign that they ran out
-		measured.Tokens = max(measured.Tokens, m.Tokens.Rate)
-	}
-	if m.ofTokens(r) && c.Tokens > 0 && measured.Tokens > 0 { // a call that took none says nothing of their rate
-		cycle := m.cycle()
-		if m.large >= enough { // the pace of calls may be far above what is admitted
-			cycle = m.calm.Cycle(min(m.Calls.Rate, admitted))
-		}
-		m.Tokens.Cut(measured.Tokens, cycle, measured.Few)
+	m.compareWithCap(now, measured.Span)
+	if m.ofTokens(r) && c.Tokens > 0 { // a call that took none says nothing of their rate
+		m.cutTokens(c, measured, admitted, lacked)
 	}
 	m.Flight.Follow(m.cycle(), m.needed())
+	m.pauseAfterCut(now, c, r)
+	m.note(Decision{At: now, Kind: Cut, Of: OfCalls, From: before, To: m.Calls.Pace(), Why: WhyRate})
+	m.mark(now, c)
+}
+
+// cutTokens lowers the pace of tokens to what was measured, when so many calls per second were admitted. lacked is whether tokens are
+// what the refused call c lacked.
+func (m *Machine) cutTokens(c Call, measured Rate, admitted float64, lacked bool) {
+	if m.Tokens.On && !lacked && m.tally.fates.WasSpaced(c.Seq) { // their pace had room: it is no sign that they ran out
+		measured.Tokens = max(measured.Tokens, m.Tokens.Rate)
+	}
+	if measured.Tokens == 0 {
+		return
+	}
+	cycle := m.cycle()
+	if m.large >= enough { // the pace of calls may be far above what is admitted
+		cycle = m.calm.Cycle(min(m.Calls.Rate, admitted))
+	}
+	m.Tokens.Cut(measured.Tokens, cycle, measured.Few)
+}
+
+// pauseAfterCut waits about one call after a refusal that asks for no wait. A refused call whose wait is shorter than half of an
+// interval keeps its turn.
+func (m *Machine) pauseAfterCut(now float64, c Call, r *Refusal) {
 	switch wait := m.Door.Until - now; {
 	case m.off.Has(GateRule):
 	case !r.hinted():
 		m.Door.Pause(now, m.Calls.Rate)
-	case 2*wait*m.Calls.Pace() < 1 && !m.Door.understated(): // less than half of an interval
+	case 2*wait*m.Calls.Pace() < 1 && !m.Door.understated():
 		m.Calls.Again(1)
 		m.Tokens.Again(m.paced(c.Tokens))
 	}
-	d.To = m.Calls.Pace()
-	m.note(d)
-	m.mark(now, c)
 }
 
 // weighOthers takes in what the measured rate shows of other processes that use the limit.

@@ -24,8 +24,6 @@ type Machine struct {
 	higher    Memory // than a cap that others share, or that random rejections feign
 	under     Under
 	trust     Trust
-	rate      Rate    // what the refusal that is judged measures
-	drafted   bool    // it belongs to a try of Overdraft
 	elsewhere int64   // the last refused call that was not about our rate
 	labelled  float64 // until then, refusals of the rate are known to say for how long
 	hits      int64

@@ -210,8 +210,7 @@ func TestARateThatWasAdmittedForLongHasHeld(t *testing.T) {
 			}
 			r.Calls = Pacer{On: true, Rate: c.rate, cycle: cycleShortest, marks: c.marks}
 			r.spans.Window = c.window
-			r.rate = Rate{Calls: c.rate, Span: c.span}
-			r.cutPace(c.span, r.last, &Refusal{})
+			r.cutPace(c.span, r.last, &Refusal{}, Rate{Calls: c.rate, Span: c.span})
 			assert.InDelta(t, c.want, r.rates.high, 0.1)
 		})
 	}

@@ -242,7 +242,7 @@ func TestTheEndOfAShareOfNoiseIsAnEvent(t *testing.T) {
 	r.noise.Know(noisy)
 	for range convinced * convinced {
 		assert.Equal(t, 1, r.reasons(WhyNoNoise))
-		r.judgeRandom(remembered, r.last, &Refusal{})
+		r.judgeRandom(remembered, r.last, &Refusal{}, Rate{})
 	}
 	assert.Equal(t, 2, r.reasons(WhyNoNoise))
 }

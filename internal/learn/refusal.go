@@ -23,6 +23,11 @@ const (
 
 func (r *Refusal) hinted() bool { return r.Asked > 0 }
 
+// mayBeRate reports whether a rate may have refused the call: it names no other cause.
+func (r *Refusal) mayBeRate() bool { return !r.Mild && r.Names != FlightLimit }
+
+func (r *Refusal) dropMeters() { r.Calls, r.Tokens = Told{}, Told{} }
+
 // told reports whether it came with any meters.
 func (r *Refusal) told() bool { return r.Calls.Known || r.Tokens.Known }
 
@@ -56,34 +61,47 @@ const unmeasured = rarestProbe // seconds: what the headers let through in them 
 // Refused says that a call was refused.
 func (m *Machine) Refused(now float64, c Call, r Refusal) {
 	if m.quota.Blind {
-		r.Calls, r.Tokens = Told{}, Told{}
+		r.dropMeters()
 	}
 	m.account(now, c, &r)
-	m.drafted = m.quota.draft.Refused(now, c, &r)
+	tested := m.quota.draft.Refused(now, c, &r)
 	if r.Slow {
 		m.stopGrowth(now)
 	}
+	m.readMeters(now, c, &r)
+	switch {
+	case r.Mild:
+		m.answerOverload(now, c, &r)
+	case !m.epoch.before(c) && !m.off.Has(EpochRule): // the last decision has answered it
+		m.echo(now, c, &r)
+	default:
+		m.answer(now, c, &r, tested)
+	}
+}
+
+// readMeters applies the headers of a refusal, and drops them if they are not believed.
+func (m *Machine) readMeters(now float64, c Call, r *Refusal) {
 	m.quota.Observe(now, c, 0, r.Calls, r.Tokens, &m.tally)
-	if !r.Mild && r.Names != FlightLimit && r.left(c.Tokens) && !m.off.Has(TrustRule) {
-		if m.trust.Broken(now) {
-			m.rates.Held(now, m.tally.since(c, unmeasured).Calls/unmeasured)
-			m.note(Decision{At: now, Kind: Verdict, Wait: m.trust.pause, Why: WhyUntrue})
-		}
+	untrue := r.mayBeRate() && r.left(c.Tokens) && !m.off.Has(TrustRule)
+	if untrue && m.trust.Broken(now) {
+		m.rates.Held(now, m.tally.since(c, unmeasured).Calls/unmeasured)
+		m.note(Decision{At: now, Kind: Verdict, Wait: m.trust.pause, Why: WhyUntrue})
 	}
 	if m.trust.Ignored(now) {
-		r.Calls, r.Tokens = Told{}, Told{}
+		r.dropMeters()
 	}
-	if r.Mild {
-		m.answerOverload(now, c, &r)
-		return
+}
+
+// echo waits for what a further refusal of an epoch asks for.
+func (m *Machine) echo(now float64, c Call, r *Refusal) {
+	if r.hinted() && !m.off.Has(GateRule) && m.Door.Echo(now, r.Asked) {
+		m.Door.Obey(now, r.Asked, m.speed(), m.luck.Float64())
 	}
-	if !m.epoch.before(c) && !m.off.Has(EpochRule) { // the last cut has answered it
-		if r.hinted() && !m.off.Has(GateRule) && m.Door.Echo(now, r.Asked) {
-			m.Door.Obey(now, r.Asked, m.speed(), m.luck.Float64())
-		}
-		m.waitOutFine(now, c, &r)
-		return
-	}
+	m.waitOutFine(now, c, r)
+}
+
+// answer decides what follows from the first refusal of an epoch. tested is whether the call belonged to a test of the headers.
+func (m *Machine) answer(now float64, c Call, r *Refusal, tested bool) {
 	m.Door.Refused(c.At)
 	if !m.knows { // it may have been rejected because of calls that left after it
 		c.Others = max(c.Others, min(m.InFlight(), int(m.tally.last.Seq-c.Seq)))
@@ -93,48 +111,47 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 		if r.left(c.Tokens) {
 			m.Door.foreign++
 		}
-		m.keepShut(now, c, &r, m.Calls.Rate)
+		m.keepShut(now, c, r, m.Calls.Rate)
 		return
 	}
 	if m.resumed.At > m.spans.shut && !m.Door.ShutByForeign() { // the pause had ended for other calls, and their answers are on their way
 		m.endSpan(m.resumed.At, m.resumed.Calls)
 	}
 	m.spans.Shut(c.At)
-	verdict := m.judge(now, c, &r)
+	verdict, measured := m.judge(now, c, r, tested)
 	if verdict == isShut {
 		m.Door.foreign++
-		m.keepShut(now, c, &r, m.openRate(c))
+		m.keepShut(now, c, r, m.openRate(c))
 		return
 	}
 	m.Door.Settled()
-	if verdict != isChance {
+	if verdict != isRandom {
 		m.Door.fines.Begin()
-	}
-	if r.hinted() && verdict != isChance && !m.off.Has(GateRule) {
-		m.Door.Obey(now, r.Asked, m.speed(), m.luck.Float64())
-		m.waitOutFine(now, c, &r)
+		if r.hinted() && !m.off.Has(GateRule) {
+			m.Door.Obey(now, r.Asked, m.speed(), m.luck.Float64())
+			m.waitOutFine(now, c, r)
+		}
 	}
 	switch verdict {
 	case isCap:
 		m.cutFlight(now, c, r.Names == FlightLimit)
 	case isRate:
-		m.cutPace(now, c, &r)
-	case isNothing, isChance, isShut:
+		m.cutPace(now, c, r, measured)
+	case isNothing, isRandom, isShut:
 	}
 }
 
 // account takes back what the call did not use.
 func (m *Machine) account(now float64, c Call, r *Refusal) {
 	m.hits++
-	ours := !r.Mild && r.Names != FlightLimit
-	if r.hinted() && ours {
+	if r.hinted() && r.mayBeRate() {
 		m.labelled = now + remembered
 	}
 	if !m.tally.Counts(c) {
 		return
 	}
 	m.Door.RefusalTook(now - c.At)
-	if ours {
+	if r.mayBeRate() {
 		m.noise.Hit()
 	}
 	m.tally.Refused(c)
@@ -240,7 +257,7 @@ func (m *Machine) keepShut(now float64, c Call, r *Refusal, rate float64) {
 
 // waitOutFine waits for what the rejection of c costs, if rejections count.
 func (m *Machine) waitOutFine(now float64, c Call, r *Refusal) {
-	if !r.hinted() || r.Names == FlightLimit || m.off.Has(GateRule) || m.off.Has(TruthRule) {
+	if !r.hinted() || !r.mayBeRate() || m.off.Has(GateRule) || m.off.Has(TruthRule) {
 		return
 	}
 	f := &m.Door.fines

@@ -21,7 +21,7 @@ func TestARefusalIsMeasuredByTheTimeInWhichCallsWereAdmitted(t *testing.T) {
 	}
 	r.Wait(40, 100, 0)
 	r.Refused(40.1, r.send(40), Refusal{Names: CallLimit})
-	assert.InDelta(t, 10, r.rate.Calls, 0.5)
+	assert.InDelta(t, 10, r.Calls.Rate, 0.5)
 }
 
 func TestACapThatIsFoundEndsATrial(t *testing.T) {
@@ -43,7 +43,7 @@ func TestNoiseEndsATrial(t *testing.T) {
 	r.levels.Begin(1000, 10)
 	for r.Flight.Claimed {
 		r.last.Others = 0 // no cap refuses a call that is alone
-		r.judge(21, Call{Seq: r.last.Seq, At: 20}, &Refusal{})
+		r.judge(21, Call{Seq: r.last.Seq, At: 20}, &Refusal{}, false)
 	}
 	assert.Equal(t, WhyNoise, r.decided[len(r.decided)-1].Why)
 	assert.False(t, r.levels.trying)

@@ -355,7 +355,7 @@ func TestSmallMeasurementsBeforeARestAreForgotten(t *testing.T) {
 		r := runMachine(Config{CallRate: 1})
 		r.Calls.rested = rested
 		r.tally.next = stretch{1, 100, 10}
-		r.cutPace(20, r.send(19), &Refusal{})
+		r.cutPace(20, r.send(19), &Refusal{}, Rate{})
 		assert.Equal(t, want, r.tally.few)
 	}
 }

@@ -32,11 +32,11 @@ func (u *Under) Held(now, level float64, r Rate) {
 	}
 }
 
-// compareWithCap compares a rate that was measured with what got through under the cap before,
+// compareWithCap compares a rate that was measured over a span with what got through under the cap before,
 // which is forgotten if the rate is no lower, or when the cap has been tried for long enough.
-func (m *Machine) compareWithCap(now float64) {
+func (m *Machine) compareWithCap(now, span float64) {
 	switch u := &m.under; {
-	case m.rate.Span >= underHeld && m.Calls.Rate >= stillHolds*u.rate:
+	case span >= underHeld && m.Calls.Rate >= stillHolds*u.rate:
 		*u = Under{}
 	case m.Calls.Rate >= memoryFell*u.rate:
 	case u.until == 0:

@@ -69,9 +69,8 @@ func TestACapThatGaveWayToARateIsForgotten(t *testing.T) {
 	r := runMachine(Config{Initial: 4, Max: 200})
 	r.under = Under{level: 20, rate: 20}
 	r.Calls.Expect(10, 20, true)
-	r.rate = Rate{Calls: 19, Span: underHeld}
 	r.Calls.Rate = 19
-	r.compareWithCap(100)
+	r.compareWithCap(100, underHeld)
 	assert.Zero(t, r.under)
 }
 
@@ -185,10 +184,10 @@ func TestMuchLessThanUnderTheCapIsAFall(t *testing.T) {
 	r := runMachine(Config{Initial: 30, Max: 200})
 	r.under = Under{level: 20, rate: 20}
 	r.Calls.Expect(14, 20, true)
-	r.compareWithCap(100)
+	r.compareWithCap(100, 0)
 	assert.False(t, r.levels.Due(1000), "seven tenths are no fall")
 	r.Calls.Expect(13.9, 20, true)
-	r.compareWithCap(100)
+	r.compareWithCap(100, 0)
 	assert.True(t, r.levels.Due(102))
 }
 
@@ -197,11 +196,11 @@ func TestACapThatIsRejectedForAQuarterOfAnHourIsForgotten(t *testing.T) {
 	r.under = Under{level: 20, rate: 20}
 	r.Calls.Expect(5, 20, true)
 	for _, now := range []float64{100, 500, 99 + remembered} {
-		r.compareWithCap(now)
+		r.compareWithCap(now, 0)
 	}
 	assert.True(t, r.levels.Due(99+remembered))
-	r.compareWithCap(100 + remembered)
-	r.compareWithCap(200 + remembered)
+	r.compareWithCap(100+remembered, 0)
+	r.compareWithCap(200+remembered, 0)
 	assert.Zero(t, r.under)
 	assert.False(t, r.levels.Due(300+remembered), "or a limit that stays low would be tried for ever")
 }
@@ -244,8 +243,8 @@ func TestWhenACapIsForgotten(t *testing.T) {
 		want       bool
 	}{{9.5, 30, true}, {9.5, 5, false}, {8, 30, false}} {
 		r := runMachine(Config{CallRate: c.rate})
-		r.under.rate, r.rate.Span = 10, c.span
-		r.compareWithCap(100)
+		r.under.rate = 10
+		r.compareWithCap(100, c.span)
 		assert.Equal(t, c.want, r.under.rate == 0, "%v", c)
 	}
 }

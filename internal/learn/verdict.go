@@ -6,93 +6,122 @@ type verdict uint8
 const (
 	isNothing verdict = iota // of ours
 	isShut                   // likewise, and no call has got through since the last one
-	isChance                 // one of the share that is rejected at random, so that no wait helps
+	isRandom                 // one of the share that is rejected at random, so that no wait helps
 	isRate
 	isCap
 )
 
-// judge interprets the first refusal of an epoch. A rate is the default: mistaking a concurrency limit for a rate costs a few
+// judge interprets the first refusal of an epoch, and returns the rate that it measures. A rate is the default: mistaking a
+// concurrency limit for a rate costs a few
 // percent, while the converse starves. The first refusal without a label is still taken for a concurrency limit, because that
 // is soon refuted. One that names a rate is not, but if such refusals keep coming at one number of calls in flight, the name is
 // wrong.
-func (m *Machine) judge(now float64, c Call, r *Refusal) verdict {
-	tried := m.drafted || m.failTrials(now, c)
+func (m *Machine) judge(now float64, c Call, r *Refusal, tested bool) (verdict, Rate) {
+	tried := tested || m.failTrials(now, c)
 	if refuted := m.Flight.Claimed && m.claim.scattered(); tried && !refuted {
-		if m.tally.dark > 0.5*(c.At-m.tally.mark.At) { // what was admitted until the pause ended still counts
-			m.tally.Measure(c, Doubt{}, 0)
-		}
-		m.mark(now, c)
-		return isNothing
+		m.endTrial(now, c)
+		return isNothing, Rate{}
 	}
 	m.claim.Refused(c.Others, r.hinted())
-	isACap := r.Names == FlightLimit
 	if m.unnamedUnderCap(r) && !m.claim.CountForeign() {
 		m.passForeign(now)
 		m.mark(now, c)
-		return isNothing
+		return isNothing, Rate{}
 	}
+	isACap := r.Names == FlightLimit
 	if !isACap && !r.hinted() {
+		isACap = m.looksLikeCap(c, r)
 		switch {
+		case isACap:
 		case m.Flight.Claimed:
-			if isACap = m.claim.Weigh(c, m.tally.mark.At, m.rtt, m.Flight.Hovers()); isACap {
+			if m.claimWasRandom(now) {
+				return isNothing, Rate{}
+			}
+		case m.judgeForeign(now, c, r):
+			if isACap = r.told() && c.Others >= 2 && m.claim.CountForeign(); isACap {
 				break
 			}
-			if share, ok := m.claim.Noise(float64(m.hits)); ok && !m.off.Has(StrayRule) {
-				m.noise.Know(share)
-				m.claim.Forget()
-				m.stopLevels(now)
-				m.Flight.Restart(m.claim.level)
-				m.note(Decision{At: now, Kind: Verdict, To: share, Why: WhyNoise})
-				return isNothing
+			if r.told() && m.shutElsewhere(now, c) {
+				return isShut, Rate{}
 			}
-		case r.told():
-		case m.claim.Repeated():
-			isACap = true
-		case !m.knows && !m.Calls.On && c.Others > 0 && r.Names == Unnamed && !m.off.Has(CapRule):
-			isACap = true
-		}
-		if !isACap && !m.Flight.Claimed && m.judgeForeign(now, c, r) {
-			if isACap = r.told() && c.Others >= 2 && m.claim.CountForeign(); !isACap {
-				if r.told() && m.shutElsewhere(now, c) {
-					return isShut
-				}
-				m.passForeign(now)
-				return isNothing
-			}
+			m.passForeign(now)
+			return isNothing, Rate{}
 		}
 	}
 	if isACap && !m.Flight.Claimed {
 		m.claimCap(now, c)
 	}
-	kept := m.Flight.Claimed && r.hinted()      // a cap asks for no wait: one that does says nothing against it, if it is random
-	first := !m.knows || !m.Calls.On && !isACap // the bucket may have been full
-	m.rate = m.tally.Measure(c, Doubt{
-		First: first,
-		Grown: m.Calls.Grown() || m.ofTokens(r) && m.Tokens.Grown(),
-		Fined: m.Door.fines.Each() > 0,
-		Early: m.Calls.On && m.Calls.Early(),
-	}, m.spans.Window)
-	m.rate = m.correctDark(m.rate)
-	if isACap && r.Names != FlightLimit && m.rateHeldMore(now) {
+	measured := m.measure(c, r, isACap)
+	if isACap && r.Names != FlightLimit && m.rateHeldMore(now, measured) {
 		isACap = false
-		m.rate = m.rate.as(m.calm.Settled)
+		measured = measured.as(m.calm.Settled)
 		m.claim.Forget()
 		m.stopLevels(now)
 	}
-	if m.Flight.Claimed = isACap; isACap {
-		m.under.Held(now, float64(c.Others), m.rate)
-		return isCap
-	}
-	if m.knows && m.judgeRandom(now, c, r) {
+	kept := m.Flight.Claimed && r.hinted() // a cap asks for no wait: one that does says nothing against it, if it is random
+	m.Flight.Claimed = isACap
+	switch {
+	case isACap:
+		m.under.Held(now, float64(c.Others), measured)
+		return isCap, measured
+	case m.knows && m.judgeRandom(now, c, r, measured):
 		m.Flight.Claimed = kept
-		return isChance
+		return isRandom, measured
+	default:
+		return isRate, measured
 	}
-	return isRate
+}
+
+// endTrial begins an epoch at the refused call c of a trial, which measures nothing.
+func (m *Machine) endTrial(now float64, c Call) {
+	if m.tally.dark > 0.5*(c.At-m.tally.mark.At) { // what was admitted until the pause ended still counts
+		m.tally.Measure(c, Doubt{}, 0)
+	}
+	m.mark(now, c)
+}
+
+// looksLikeCap reports whether a refusal that asks for no wait is taken for one of a cap.
+func (m *Machine) looksLikeCap(c Call, r *Refusal) bool {
+	first := !m.knows && !m.Calls.On && c.Others > 0
+	switch {
+	case m.Flight.Claimed:
+		return m.claim.Weigh(c, m.tally.mark.At, m.rtt, m.Flight.Hovers())
+	case r.told():
+		return false
+	case m.claim.Repeated():
+		return true
+	default:
+		return first && r.Names == Unnamed && !m.off.Has(CapRule)
+	}
+}
+
+// claimWasRandom reports whether the refusals under a claim that does not hold were random. If so, a slow start begins anew.
+func (m *Machine) claimWasRandom(now float64) bool {
+	share, ok := m.claim.Noise(float64(m.hits))
+	if !ok || m.off.Has(StrayRule) {
+		return false
+	}
+	m.noise.Know(share)
+	m.claim.Forget()
+	m.stopLevels(now)
+	m.Flight.Restart(m.claim.level)
+	m.note(Decision{At: now, Kind: Verdict, To: share, Why: WhyNoise})
+	return true
+}
+
+// measure is the rate that the refused call c measures.
+func (m *Machine) measure(c Call, r *Refusal, isACap bool) Rate {
+	return m.correctDark(m.tally.Measure(c, Doubt{
+		First: !m.knows || !m.Calls.On && !isACap, // the bucket may have been full
+		Grown: m.Calls.Grown() || m.ofTokens(r) && m.Tokens.Grown(),
+		Fined: m.Door.fines.Each() > 0,
+		Early: m.Calls.On && m.Calls.Early(),
+	}, m.spans.Window))
 }
 
 // rateHeldMore reports whether much less gets through under a cap than at the rate that marks agreed about before.
-func (m *Machine) rateHeldMore(now float64) bool {
-	less := m.rate.Span >= underHeld && m.rate.Calls < memoryFell*m.calm.Settled && !m.off.Has(CapRule)
+func (m *Machine) rateHeldMore(now float64, measured Rate) bool {
+	less := measured.Span >= underHeld && measured.Calls < memoryFell*m.calm.Settled && !m.off.Has(CapRule)
 	return less && m.calm.RefuteCap(now)
 }
 
@@ -157,18 +186,18 @@ func (m *Machine) claimCap(now float64, c Call) {
 
 // judgeRandom reports refusals that no rate would have prevented, and counts them. One that asks for a wait is the limit's, unless such waits are known
 // to be too long. Where tokens are paced, a rate of them explains a refusal, too.
-func (m *Machine) judgeRandom(now float64, c Call, r *Refusal) bool {
+func (m *Machine) judgeRandom(now float64, c Call, r *Refusal, measured Rate) bool {
 	if r.hinted() && m.Door.honest(r.Asked) || m.off.Has(StrayRule) {
 		return false
 	}
 	var opinion Opinion
 	known := m.noise.Share > 0
 	if m.Calls.On {
-		measured := m.rate.Calls
+		calls := measured.Calls
 		if m.Tokens.On {
-			measured = max(measured, m.Calls.Rate*m.rate.Tokens/m.Tokens.Rate)
+			calls = max(calls, m.Calls.Rate*measured.Tokens/m.Tokens.Rate)
 		}
-		opinion = m.noise.Refused(measured, m.Calls.Rate, m.Calls.Pace())
+		opinion = m.noise.Refused(calls, m.Calls.Rate, m.Calls.Pace())
 	} else {
 		opinion = m.noise.Absorb()
 	}
