@@ -344,9 +344,9 @@ func (m *Machine) wait(now, tokens float64, inFlight int) float64 {
 func (m *Machine) paceWait(now, tokens float64, few bool) (wait float64) {
 	m.bound = Free
 	var q quotaWait
-	m.quota.Calls.soon, m.quota.Tokens.soon = few && m.Calls.Saves(1), few && m.Tokens.Saves(m.paced(tokens))
+	s := saved{few && m.Calls.Saves(1), few && m.Tokens.Saves(m.paced(tokens))}
 	if !m.trust.Ignored(now) {
-		q = m.quota.wait(now, tokens, &m.tally)
+		q = m.quota.wait(now, tokens, s, &m.tally)
 	}
 	if d := &m.quota.draft; q.tries {
 		m.note(Decision{At: now, Kind: Probe, Of: d.of, From: d.refill, To: d.pace, Why: WhyDraft})
@@ -360,11 +360,11 @@ func (m *Machine) paceWait(now, tokens float64, few bool) (wait float64) {
 	} else {
 		m.Calls.Slow()
 	}
-	if d := m.Calls.Wait(1); d > 0 && !q.calls && !m.quota.Calls.soon {
+	if d := m.Calls.Wait(1); d > 0 && !q.calls && !s.calls {
 		m.binding(false, true)
 		m.bound, wait = ByCalls, max(wait, d)
 	}
-	if d := m.Tokens.Wait(m.paced(tokens)); tokens > 0 && d > 0 && !q.tokens && !m.quota.Tokens.soon {
+	if d := m.Tokens.Wait(m.paced(tokens)); tokens > 0 && d > 0 && !q.tokens && !s.tokens {
 		m.Flight.Binding, m.Tokens.Binding = false, true
 		if wait == 0 {
 			m.Calls.Binding = false

@@ -30,7 +30,6 @@ type Mirror struct {
 	last     float64 // when the last call left
 	begun    float64 // when the window began in which it left
 	used     float64 // what has been sent in that window
-	soon     bool    // what is left of a window is not spread over it
 	part     Part
 }
 
@@ -138,10 +137,10 @@ func (m *Mirror) net() float64 { return max(oursLeast*m.refill, m.refill-max(0, 
 // Wait is how long until n may go, and whether there is plenty left: most of what a bucket
 // holds, or late in a window as much of it as of its time, if that holds enough to mean something. own is what
 // we have used since the call m.Seq; newest is the last call. More than it holds goes when
-// it is full: n is an estimate, and the provider decides.
-func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentiful bool) {
+// it is full: n is an estimate, and the provider decides. What is left of a window is spread over it, unless n is saved.
+func (m *Mirror) Wait(now, n, own float64, newest int64, saved bool) (wait float64, plentiful bool) {
 	if m.turn.Windowed() {
-		wait, left := m.windowWait(now, n, own)
+		wait, left := m.windowWait(now, n, own, saved)
 		rest := m.turn.At - now
 		late := rest <= max(0.5*m.turn.span, cycleShortest) && !m.old()
 		return wait, m.limit >= several && late && (left+1)*m.turn.span >= m.limit*rest
@@ -178,8 +177,8 @@ func (m *Mirror) exceeded(used float64) bool {
 // then.
 func (m *Mirror) old() bool { return m.turn.At > m.heard+2*m.turn.span }
 
-// windowWait spreads what is left of a window over the rest of its time, unless it may be sent at once.
-func (m *Mirror) windowWait(now, n, own float64) (wait, left float64) {
+// windowWait spreads what is left of a window over the rest of its time, unless n is saved.
+func (m *Mirror) windowWait(now, n, own float64, saved bool) (wait, left float64) {
 	if m.turn.Pass(now - resetError) { // the new window is known by what was sent in it
 		m.at, m.left, m.made = now, m.limit, own
 		if m.turn.begins(now) <= m.begun+0.5*m.turn.span {
@@ -194,7 +193,7 @@ func (m *Mirror) windowWait(now, n, own float64) (wait, left float64) {
 	if m.part.On() {
 		left *= m.part.share
 	}
-	if m.soon || n == 0 { // a call of unknown size is none that they can be spread over
+	if saved || n == 0 { // a call of unknown size is none that they can be spread over
 		return 0, left
 	}
 	// an equal part of the time from the last call to the turn, for each call that is left, and one before the turn
