@@ -141,13 +141,21 @@ func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
 	if !p.On || dt <= 0 {
 		return
 	}
+	pace := p.Pace()
+	p.refill(dt, pace, open, idle, unit)
+	if open && grow && p.Binding {
+		p.grow(dt, pace, opens, unit)
+	}
+}
+
+// refill adds what comes in in dt seconds to the model of the provider's bucket, and to what may go.
+func (p *Pacer) refill(dt, pace float64, open, idle bool, unit float64) {
 	before := p.model
 	p.model += p.Rate * dt
 	if top := max(2*p.Rate, leastBucket*unit) + p.burst; p.model > top {
 		p.model = max(top, before) // it may have begun above
 		p.rested = p.rested || idle && dt > interruption
 	}
-	pace := p.Pace()
 	deep := p.deep(unit) + pace*ownBurst
 	if p.fills {
 		deep = max(deep, leastBucket*unit)
@@ -155,12 +163,11 @@ func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
 	if p.level < deep && (open || p.fills) { // what was given back may lie above
 		p.level = min(deep, p.level+dt*pace)
 	}
-	if !open {
-		return
-	}
-	if !p.Binding || !grow {
-		return
-	}
+}
+
+// grow takes dt seconds in which the pacer held calls back as time of the cycle, or lets the pace grow exponentially. opens is whether
+// the gate has opened in them.
+func (p *Pacer) grow(dt, pace float64, opens bool, unit float64) {
 	if !p.spurs {
 		p.active += dt
 	}
@@ -170,9 +177,14 @@ func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
 		p.fast = min(mostRate, p.fast*math.Exp(min(firstGrow, p.Rate)*dt))
 	case p.fast > 0:
 		p.fast = min(mostRate, p.fast*math.Exp(fastGrow*dt))
-	case !p.off.Has(GrowthRule) && p.model < -(miscount*unit+riseProof*p.Rate*max(p.cycle, riseSpans*p.span)):
+	case !p.off.Has(GrowthRule) && p.overdrawn(unit):
 		p.fast = pace
 	}
+}
+
+// overdrawn reports whether more was admitted than the model of the provider's bucket holds, so that the limit has risen.
+func (p *Pacer) overdrawn(unit float64) bool {
+	return p.model < -(miscount*unit + riseProof*p.Rate*max(p.cycle, riseSpans*p.span))
 }
 
 const rounding = 1e-9 // units; by definition: what float64 loses in sums
@@ -219,7 +231,8 @@ func (p *Pacer) Cut(measured, cycle float64, few bool) {
 	first, back := !p.On, 0.0
 	if p.On {
 		old := p.Pace()
-		if p.fast == 0 && p.span == 0 && !p.Turns && !p.part && measured >= p.Rate && measured < 1 { // a small bucket may have run over below it
+		alone := p.fast == 0 && p.span == 0 && !p.Turns && !p.part
+		if alone && measured >= p.Rate && measured < 1 { // a small bucket may have run over below it
 			back = margin * old
 		}
 		if p.rested { // what came in during the pause is not known
