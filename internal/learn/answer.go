@@ -66,13 +66,14 @@ func (m *Machine) opened(left float64) {
 // endSpan ends what is measured of a window: the first call that it took when it
 // opened again left at the moment left, when so many calls had been admitted.
 func (m *Machine) endSpan(left, calls float64) {
-	known := m.calm.Settled
-	counts := m.Calls.On && !m.Door.Outlasted() && (m.spans.Window > 0 || !m.quota.Known() || m.trust.Ignored(left))
+	known, headers := m.calm.Settled, m.quota.Known() && !m.trust.Ignored(left)
+	counts := m.Calls.On && !m.Door.Outlasted() && (m.spans.Window > 0 || !headers)
 	if m.Door.ShutByForeign() { // another limit shut the key for long, if it recurs; or an outage did
 		known, counts = math.Inf(1), m.quota.Known() && m.spans.Mostly(left)
 	}
+	counts = counts && !m.Flight.Claimed && !m.off.Has(WindowRule)
 	before := m.spans.Window
-	rate := m.spans.Opened(left, calls, float64(m.hits), known, counts && !m.Flight.Claimed && !m.off.Has(WindowRule))
+	rate := m.spans.Opened(left, calls, float64(m.hits), known, counts)
 	if rate == 0 {
 		return
 	}

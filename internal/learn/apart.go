@@ -4,7 +4,8 @@ package learn
 // named: half of the time between two answers. A rate would refuse calls that leave together, and look like a cap.
 func (m *Machine) spacing(inFlight int) float64 {
 	above := float64(inFlight) >= m.heldLevel() && (m.Flight.mode != hovering || m.levelTried())
-	if !above || !m.Flight.Claimed || m.claim.named || m.Calls.On {
+	feigned := m.Flight.Claimed && !m.claim.named && !m.Calls.On // a rate may feign the cap
+	if !above || !feigned {
 		return 0
 	}
 	return 0.5 * m.rtt / float64(inFlight+1)

@@ -59,10 +59,10 @@ func (c *Claim) Taken(others int) { c.levels.Add(others) }
 func (c *Claim) Refused(level int, hinted bool) {
 	n := float64(level)
 	taken, at, above := c.levels.Count(level)
-	like := !hinted && n >= 2 && taken >= recent && above <= rare*taken && at <= atShare*taken
+	capLike := !hinted && n >= 2 && taken >= recent && above <= rare*taken && at <= atShare*taken
 	near := math.Abs(n-c.sameAt) <= max(1, sameLevel*c.sameAt)
 	switch {
-	case !like:
+	case !capLike:
 		c.same = 0
 	case c.same > 0 && near:
 		c.same++

@@ -88,14 +88,18 @@ func (n *Noise) Refused(measured, believed, pace float64) Opinion {
 		n.early += n.last
 	}
 	n.last = n.sent
-	need := max(n.need, convinced)
-	if n.unexplained >= need && !n.rarer() && n.refused-1 <= noisy*n.sent && pace < paceFell*n.before {
-		n.Know(min(noisy, n.refused/n.sent))
-		n.leak = 0
-		n.unexplained = 0
-		return Restore
+	if n.unexplained < max(n.need, convinced) || !n.looksRandom(pace) {
+		return Believe
 	}
-	return Believe
+	n.Know(min(noisy, n.refused/n.sent))
+	n.leak = 0
+	n.unexplained = 0
+	return Restore
+}
+
+// looksRandom reports whether refusals have come as those that no limit explains, down to a pace.
+func (n *Noise) looksRandom(pace float64) bool {
+	return pace < paceFell*n.before && n.refused-1 <= noisy*n.sent && !n.rarer()
 }
 
 // rarer reports whether unexplained refusals became rarer as the pace fell, as those of a limit do: most of them are among the first

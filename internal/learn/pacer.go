@@ -203,7 +203,8 @@ func (p *Pacer) Saves(n float64) bool { return p.saved+min(0, p.level) >= n-roun
 // Take charges n. What goes although the pace would hold it back, by the headers, leaves no debt.
 func (p *Pacer) Take(n float64) {
 	p.model -= n
-	if n > 0 && (p.unused || p.level < n-rounding && p.Saves(n)) {
+	besides := p.unused || p.level < n-rounding && p.Saves(n)
+	if n > 0 && besides {
 		p.saved, p.unused = max(0, p.saved-n), false
 		return
 	}
@@ -231,8 +232,8 @@ func (p *Pacer) Cut(measured, cycle float64, few bool) {
 	first, back := !p.On, 0.0
 	if p.On {
 		old := p.Pace()
-		alone := p.fast == 0 && p.span == 0 && !p.Turns && !p.part
-		if alone && measured >= p.Rate && measured < 1 { // a small bucket may have run over below it
+		plain := p.fast == 0 && p.span == 0 && !p.Turns && !p.part
+		if plain && measured >= p.Rate && measured < 1 { // a small bucket may have run over below it
 			back = margin * old
 		}
 		if p.rested { // what came in during the pause is not known

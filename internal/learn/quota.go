@@ -117,7 +117,9 @@ func (q *Quota) wait(now, tokens float64, s saved, t *Tally) (w quotaWait) {
 	if other.wait > longer.wait {
 		longer, other = other, longer
 	}
-	if w.wait = longer.wait; w.wait > 0 && (w.wait > draftIdle || !longer.m.part.On()) && !q.off.Has(TrustRule) {
+	w.wait = longer.wait
+	testable := w.wait > draftIdle || w.wait > 0 && !longer.m.part.On()
+	if testable && !q.off.Has(TrustRule) {
 		w.wait, w.tries = q.draft.Wait(now, longer, q.last)
 	}
 	if w.wait < longer.wait && other.wait > draftIdle { // a try is none if the other unit holds the call back for long, too

@@ -257,7 +257,7 @@ func (m *Machine) keepShut(now float64, c Call, r *Refusal, rate float64) {
 
 // waitOutFine waits for what the rejection of c costs, if rejections count.
 func (m *Machine) waitOutFine(now float64, c Call, r *Refusal) {
-	if !r.hinted() || !r.mayBeRate() || m.off.Has(GateRule) || m.off.Has(TruthRule) {
+	if counts := r.hinted() && r.mayBeRate(); !counts || m.off.Has(GateRule) || m.off.Has(TruthRule) {
 		return
 	}
 	f := &m.Door.fines
