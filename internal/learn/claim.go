@@ -16,15 +16,14 @@ type Claim struct {
 	crowd  Crowd
 	crowds float64 // refusals where calls crowd, less those elsewhere
 
-	named   bool    // the last refusal said that it is a cap
-	shared  bool    // calls are taken at the level that refuses, too
-	alone   bool    // none is
-	same    float64 // epochs refused at about the same level, without a claim
-	sameAt  float64
-	levels  Levels  // taken since the last cut
-	foreign float64 // recent refusals that are not about our rate
-	part    bool    // others press for the same limit
-	off     Rules
+	named  bool    // the last refusal said that it is a cap
+	shared bool    // calls are taken at the level that refuses, too
+	alone  bool    // none is
+	same   float64 // epochs refused at about the same level, without a claim
+	sameAt float64
+	levels Levels // taken since the last cut
+	part   bool   // others press for the same limit
+	off    Rules
 }
 
 const (
@@ -36,12 +35,10 @@ const (
 )
 
 const (
-	sameLevel    = rare    // of a level or a rate: another one no further from it is the same
-	newFor       = memory  // calls for which a claim is new
-	lonelyFor    = recent  // calls for which a refusal with no other call in flight is remembered
-	hoverAgain   = handful // cuts that did not help, less those that did, of a bound that hovers: it is no cap
-	foreignMost  = handful // refusals that are not about our rate: if more are remembered, they are about it
-	foreignEvery = handful // calls with which one of these is forgotten
+	sameLevel  = rare    // of a level or a rate: another one no further from it is the same
+	newFor     = memory  // calls for which a claim is new
+	lonelyFor  = recent  // calls for which a refusal with no other call in flight is remembered
+	hoverAgain = handful // cuts that did not help, less those that did, of a bound that hovers: it is no cap
 )
 
 // Sent notes a call.
@@ -49,7 +46,6 @@ func (c *Claim) Sent(x Call) {
 	c.sent++
 	c.crowd.Sent(x)
 	c.lonely = max(0, c.lonely-1)
-	c.foreign = max(0, c.foreign-1.0/foreignEvery)
 }
 
 // Taken notes that a call was taken that left with so many others in flight.
@@ -151,16 +147,6 @@ func (c *Claim) isRate() bool { return c.again >= convinced || c.scattered() }
 func (c *Claim) Noise(hits float64) (share float64, ok bool) {
 	share = (hits - c.hits) / c.sent
 	return share, share < noisy && !c.isRate()
-}
-
-// CountForeign records a refusal that is not about our rate. It reports whether these keep coming, so that they are about it after
-// all.
-func (c *Claim) CountForeign() (tooMany bool) {
-	if c.foreign++; c.foreign <= foreignMost {
-		return false
-	}
-	c.foreign = 0
-	return true
 }
 
 // Forget drops what speaks for a cap.

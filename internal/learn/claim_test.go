@@ -225,31 +225,6 @@ func TestNoiseShareOfAClaim(t *testing.T) {
 	}
 }
 
-func TestAliensThatKeepComingAreNone(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		calls int // between two of them
-		want  int // which is one too many; 0: none
-	}{{"one after the other", 0, 11}, {"with calls between", 4, 16}, {"now and then", 10, 0}} {
-		t.Run(c.name, func(t *testing.T) {
-			var k Claim
-			first := 0
-			for i := 1; i <= 50 && first == 0; i++ {
-				if k.CountForeign() {
-					first = i
-				}
-				for range c.calls {
-					k.Sent(Call{})
-				}
-			}
-			assert.Equal(t, c.want, first)
-			if first > 0 {
-				assert.False(t, k.CountForeign(), "counted anew")
-			}
-		})
-	}
-}
-
 // claimedAndShut is a machine with a cap of five on trial that has refused the next call, too.
 func claimedAndShut() *machineRun {
 	r := runMachine(Config{})

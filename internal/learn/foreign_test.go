@@ -56,3 +56,28 @@ func TestRefusalsWithoutARetryAfterThatKeepComingAreOurs(t *testing.T) {
 	assert.False(t, r.judgeForeign(1, Call{}, &Refusal{}), "for good")
 	assert.Equal(t, 1, r.reasons(WhyAlike))
 }
+
+func TestForeignRefusalsThatKeepComingAreOurs(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		calls int // between two of them
+		want  int // which is one too many; 0: none
+	}{{"one after the other", 0, 11}, {"with calls between", 4, 16}, {"now and then", 10, 0}} {
+		t.Run(c.name, func(t *testing.T) {
+			var f Foreign
+			first := 0
+			for i := 1; i <= 50 && first == 0; i++ {
+				if f.Count() {
+					first = i
+				}
+				for range c.calls {
+					f.Sent()
+				}
+			}
+			assert.Equal(t, c.want, first)
+			if first > 0 {
+				assert.False(t, f.Count(), "counted anew")
+			}
+		})
+	}
+}

@@ -12,40 +12,39 @@ type Machine struct {
 	Tokens Pacer
 	Door   Door
 
-	quota     Quota
-	tally     Tally
-	claim     Claim
-	noise     Noise
-	calm      Calm
-	spans     Spans
-	overload  Overload
-	rates     Memory
-	levels    Memory
-	higher    Memory // than a cap that others share, or that random rejections feign
-	under     Under
-	trust     Trust
-	elsewhere int64   // the last refused call that was not about our rate
-	labelled  float64 // until then, refusals of the rate are known to say for how long
-	hits      int64
-	epoch     epoch
-	resumed   Point              // when the first call left after the last mark or closure, and what had been admitted by then; zero: none has
-	slowBy    float64            // no growth before
-	factors   [waitKinds]float64 // of Retry-Afters, at the last tick
-	reopens   bool               // the next call ends a pause in which nothing was admitted
-	at        float64            // the last tick
-	due       float64            // the next one, of a process that does not sleep
-	knows     bool               // a refusal, of this run or an earlier one, has marked the provider's bucket as empty
-	first     bool               // the first mark has just been made
-	rtt       float64            // smoothed round-trip time of a call that was taken, seconds
-	unit      float64            // tokens of the call that was asked about last
-	few       int                // see Config.Few
-	slack     bool               // no call has waited since the last tick
-	spaced    bool               // the pace of calls was the last to hold back the next call
-	large     int                // refused calls above the mean of tokens, less others
-	bound     Bound
-	off       Rules
-	luck      *rand.Rand
-	decide    func(Decision)
+	quota    Quota
+	tally    Tally
+	claim    Claim
+	noise    Noise
+	foreign  Foreign
+	calm     Calm
+	spans    Spans
+	overload Overload
+	rates    Memory
+	levels   Memory
+	higher   Memory // than a cap that others share, or that random rejections feign
+	under    Under
+	trust    Trust
+	hits     int64
+	epoch    epoch
+	resumed  Point              // when the first call left after the last mark or closure, and what had been admitted by then; zero: none has
+	slowBy   float64            // no growth before
+	factors  [waitKinds]float64 // of Retry-Afters, at the last tick
+	reopens  bool               // the next call ends a pause in which nothing was admitted
+	at       float64            // the last tick
+	due      float64            // the next one, of a process that does not sleep
+	knows    bool               // a refusal, of this run or an earlier one, has marked the provider's bucket as empty
+	first    bool               // the first mark has just been made
+	rtt      float64            // smoothed round-trip time of a call that was taken, seconds
+	unit     float64            // tokens of the call that was asked about last
+	few      int                // see Config.Few
+	slack    bool               // no call has waited since the last tick
+	spaced   bool               // the pace of calls was the last to hold back the next call
+	large    int                // refused calls above the mean of tokens, less others
+	bound    Bound
+	off      Rules
+	luck     *rand.Rand
+	decide   func(Decision)
 }
 
 // Config is what a machine begins with.
@@ -403,6 +402,7 @@ func (m *Machine) Sent(c Call) {
 		m.reconsider(c)
 	}
 	m.claim.Sent(c)
+	m.foreign.Sent()
 	if m.noise.Sent(c.At) {
 		m.note(Decision{At: c.At, Kind: Verdict, Why: WhyNoNoise})
 	}

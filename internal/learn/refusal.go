@@ -145,7 +145,7 @@ func (m *Machine) answer(now float64, c Call, r *Refusal, tested bool) {
 func (m *Machine) account(now float64, c Call, r *Refusal) {
 	m.hits++
 	if r.hinted() && r.mayBeRate() {
-		m.labelled = now + remembered
+		m.foreign.labelled = now + remembered
 	}
 	if !m.tally.Counts(c) {
 		return
@@ -222,19 +222,6 @@ func (m *Machine) Signal(now, left float64) {
 	if after := m.InFlight(); after < before {
 		m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(after), Why: WhySignal})
 	}
-}
-
-// openRate is how many calls per second were admitted before the provider shut, no more than the pace of calls. While other calls
-// are in flight, a cap may be what rejects the call c, so probes are no further apart than the longest pause.
-func (m *Machine) openRate(c Call) float64 {
-	rate := m.tally.Until(m.spans.shut)
-	if m.Calls.On {
-		rate = min(rate, m.Calls.Rate)
-	}
-	if c.Others >= 2 {
-		rate = max(rate, 1/(probeShare*longestPause))
-	}
-	return rate
 }
 
 // keepShut handles a refusal when no call has got through since the last decrease. The provider is closed, which is no new

@@ -23,7 +23,7 @@ func (m *Machine) judge(now float64, c Call, r *Refusal, tested bool) (verdict, 
 		return isNothing, Rate{}
 	}
 	m.claim.Refused(c.Others, r.hinted())
-	if m.unnamedUnderCap(r) && !m.claim.CountForeign() {
+	if m.unnamedUnderCap(r) && !m.foreign.Count() {
 		m.passForeign(now)
 		m.mark(now, c)
 		return isNothing, Rate{}
@@ -38,10 +38,10 @@ func (m *Machine) judge(now float64, c Call, r *Refusal, tested bool) (verdict, 
 				return isNothing, Rate{}
 			}
 		case m.judgeForeign(now, c, r):
-			if isACap = r.told() && c.Others >= 2 && m.claim.CountForeign(); isACap {
+			if isACap = r.told() && c.Others >= 2 && m.foreign.Count(); isACap {
 				break
 			}
-			if r.told() && m.shutElsewhere(now, c) {
+			if r.told() && m.foreignShut(now, c) {
 				return isShut, Rate{}
 			}
 			m.passForeign(now)
@@ -139,37 +139,6 @@ func (m *Machine) correctDark(r Rate) Rate {
 		r.Tokens *= more
 	}
 	return r
-}
-
-// passForeign lets a refusal about another limit cause no more than a short pause.
-func (m *Machine) passForeign(now float64) {
-	m.Door.PauseForeign(now, m.luck.Float64())
-	m.note(Decision{At: now, Kind: Verdict, Why: WhyForeign})
-}
-
-// unnamedUnderCap reports a refusal without a reason, a wait or meters, under a cap that refusals name: it is not due to the cap.
-func (m *Machine) unnamedUnderCap(r *Refusal) bool {
-	return m.Flight.Claimed && m.claim.named && r.Names == Unnamed && !r.hinted() && !r.told() && !m.off.Has(StrayRule)
-}
-
-// judgeForeign reports a refusal that looks different from those of the rate, so that the rate must not answer it: its meters show
-// something left, or it has neither them, nor a name, nor a Retry-After although those of the rate had one lately. If more of the
-// latter come than random rejections explain, refusals of the rate have come to look like that.
-func (m *Machine) judgeForeign(now float64, c Call, r *Refusal) bool {
-	bare := !r.told() && r.Names == Unnamed && now < m.labelled
-	if bare && m.claim.CountForeign() {
-		m.labelled, bare = 0, false
-		m.note(Decision{At: now, Kind: Verdict, Why: WhyAlike})
-	}
-	return !m.off.Has(StrayRule) && (bare || r.left(c.Tokens) && m.spans.Window == 0)
-}
-
-// shutElsewhere reports whether no call has got through since the last such refusal, so that a limit that the headers do not
-// describe is used up.
-func (m *Machine) shutElsewhere(now float64, c Call) bool {
-	passed, known := m.tally.fates.Passed(m.elsewhere, c.Seq, now-2*m.Door.rtt)
-	m.elsewhere = max(m.elsewhere, c.Seq)
-	return known && !passed && m.Door.foreign > 0
 }
 
 const standBy = 1.2 // times the pace or the rate before: the pace while a cap holds
