@@ -47,6 +47,8 @@ func (s *Spans) Opened(left, calls, hits, known float64, counts bool) (rate floa
 	s.shut = 0
 	usedUp := shut >= interruption && shut >= windowShare*span && got >= handful
 	switch {
+	case span <= 0: // the call that was refused last had left before the last opening
+		return 0
 	case counts && usedUp:
 		again := alike(span, s.last) && alike(got, s.got)
 		early := s.Window > 0 && spanAlike*got < s.holds
