@@ -123,7 +123,7 @@ type measured struct {
 
 func (s *measured) seconds(t time.Time) float64 { return t.Sub(s.base).Seconds() }
 
-func (s *measured) time(seconds float64) time.Time { return s.base.Add(duration(seconds)) }
+func (s *measured) time(seconds float64) time.Time { return s.base.Add(nanoseconds(seconds)) }
 
 // endless is a wait, in seconds, that only an event ends: a year.
 const endless = 365 * 24 * 3600
@@ -133,6 +133,10 @@ func duration(seconds float64) time.Duration {
 	if seconds >= endless {
 		return throttle.Forever
 	}
+	return nanoseconds(seconds)
+}
+
+func nanoseconds(seconds float64) time.Duration {
 	return time.Duration(math.Ceil(seconds * float64(time.Second)))
 }
 
