@@ -430,8 +430,13 @@ func (m *Machine) Unsent(c Call) {
 	if !m.tally.Counts(c) {
 		return
 	}
+	m.tally.Unsent(c)
+	m.undo(c)
+}
+
+// undo gives back what the call c has taken from the paces and the quota.
+func (m *Machine) undo(c Call) {
 	m.Calls.Return(1)
 	m.Tokens.Return(m.paced(c.Tokens))
-	m.tally.Refused(c)
 	m.quota.Unsent(c)
 }

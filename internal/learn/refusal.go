@@ -179,7 +179,10 @@ func (m *Machine) Closed(now float64, c Call, slow bool) {
 	if slow {
 		m.stopGrowth(now)
 	}
-	m.Unsent(c)
+	if m.tally.Counts(c) {
+		m.tally.Refused(c)
+		m.undo(c)
+	}
 }
 
 // answerOverload waits and, if such refusals are no exception, bounds the calls in

@@ -11,6 +11,7 @@ type Tally struct {
 	mark    Call
 	dark    float64 // seconds since the mark during which no call was admitted
 	refused float64 // since the mark, the one that is measured included
+	unsent  float64 // likewise calls that were not sent after all
 	lost    float64 // their tokens
 	given   float64 // tokens reserved and not used, ever, less those used and not reserved
 	ends    float64 // calls that have ended
@@ -110,12 +111,17 @@ func (t *Tally) Answered(c Call, used float64) {
 }
 
 // Refused notes that a call was refused.
-func (t *Tally) Refused(c Call) {
+func (t *Tally) Refused(c Call) { t.notAdmitted(c, &t.refused) }
+
+// Unsent notes that a call was not sent after all.
+func (t *Tally) Unsent(c Call) { t.notAdmitted(c, &t.unsent) }
+
+func (t *Tally) notAdmitted(c Call, since *float64) {
 	t.calls--
 	t.tokens -= c.Tokens
 	t.fates.Refused(c.Seq)
 	if c.Seq > t.mark.Seq {
-		t.refused++
+		*since++
 		t.lost += c.Tokens
 	}
 }
@@ -123,7 +129,7 @@ func (t *Tally) Refused(c Call) {
 // Mark begins anew at a refused call.
 func (t *Tally) Mark(c Call) {
 	t.mark, t.dark = c, 0
-	t.refused, t.lost, t.givenBy, t.endsBy = 0, 0, t.given, t.ends
+	t.refused, t.unsent, t.lost, t.givenBy, t.endsBy = 0, 0, 0, t.given, t.ends
 	t.few, t.next = t.next, stretch{}
 }
 
@@ -136,12 +142,12 @@ func (t *Tally) GotThrough(c Call, heard float64) bool {
 	}
 	young := t.history.Since(heard, Point{At: t.last.At, Calls: t.calls}).Calls
 	young = max(0, young-float64(t.last.Seq-c.Seq))
-	return float64(c.Seq-t.mark.Seq-1)-(t.refused-1)-young >= 0.5
+	return float64(c.Seq-t.mark.Seq-1)-(t.refused-1)-t.unsent-young >= 0.5
 }
 
 // Until is the rate from the mark to a moment after which nothing was admitted.
 func (t *Tally) Until(at float64) float64 {
-	return max(0, float64(t.last.Seq-t.mark.Seq)-t.refused) / max(tiny, at-t.mark.At)
+	return max(0, float64(t.last.Seq-t.mark.Seq)-t.refused-t.unsent) / max(tiny, at-t.mark.At)
 }
 
 // Doubt is what makes the time since the mark a poor measure of the rate.
@@ -176,7 +182,7 @@ func (t *Tally) sinceMark(c Call, doubt Doubt) (got stretch, used float64) {
 	if doubt.First {
 		span = max(span, shortest)
 	}
-	calls := max(1, float64(c.Seq-t.mark.Seq-1)-(t.refused-1))
+	calls := max(1, float64(c.Seq-t.mark.Seq-1)-(t.refused-1)-t.unsent)
 	gross := c.Total - c.Tokens - t.mark.Total
 	tokens := max(0, gross-(t.lost-c.Tokens)-(t.given-t.givenBy))
 	if doubt.Fined {
