@@ -11,9 +11,6 @@ func (m *Machine) spacing(inFlight int) float64 {
 	return 0.5 * m.rtt / float64(inFlight+1)
 }
 
-// levelTried reports whether a trial of calls in flight runs.
-func (m *Machine) levelTried() bool { return m.levels.Trying(m.at) || m.higher.Trying(m.at) }
-
 // heldLevel is the level of calls in flight that has held: during a trial, the one from which it began.
 func (m *Machine) heldLevel() float64 {
 	if m.levelTried() {
