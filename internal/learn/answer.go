@@ -17,7 +17,7 @@ func (m *Machine) Answered(now float64, c Call, a Answer) {
 	if m.rates.Taken(now, c) {
 		m.rates.pause = 0 // the limit had not fallen: the next fall is likely to be as short
 	}
-	if holds := m.levels.Taken(now, c); m.higher.Taken(now, c) || holds && !m.knows { // else no limit is known that ended the slow start
+	if holds := m.levels.Taken(now, c); m.higher.Taken(now, c) || holds && !m.marked { // else no limit is known that ended the slow start
 		m.Flight.Climb(m.needed())
 	}
 	m.trust.Taken()

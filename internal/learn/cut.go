@@ -5,7 +5,7 @@ func (m *Machine) cycle() float64 { return m.calm.Cycle(m.Calls.Rate) }
 // mark begins an epoch at the refused call c, from which the next measurement begins.
 func (m *Machine) mark(now float64, c Call) {
 	m.beginEpoch(now)
-	m.knows = true
+	m.marked = true
 	m.tally.Mark(c)
 	m.resumed = Point{}
 	m.Calls.saved, m.Tokens.saved = 0, 0 // what was saved would have been admitted
@@ -56,7 +56,7 @@ func (m *Machine) ofTokens(r *Refusal) bool { return r.Names != CallLimit }
 // cutPace answers a rate, with what was measured.
 func (m *Machine) cutPace(now float64, c Call, r *Refusal, measured Rate) {
 	before := m.Calls.Pace()
-	m.first = !m.Calls.On
+	m.firstMark = !m.Calls.On
 	if m.off.Has(MeasureRule) && m.Calls.On {
 		measured.Calls, measured.Tokens, measured.Few = m.Calls.Pace()/2, m.Tokens.Pace()/2, false
 	}
@@ -88,7 +88,7 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal, measured Rate) {
 // cutTokens lowers the pace of tokens to what was measured, when so many calls per second were admitted. lacked is whether tokens are
 // what the refused call c lacked.
 func (m *Machine) cutTokens(c Call, measured Rate, admitted float64, lacked bool) {
-	if m.Tokens.On && !lacked && m.tally.fates.WasSpaced(c.Seq) { // their pace had room: it is no sign that they ran out
+	if m.Tokens.On && !lacked && m.tally.fates.WasHeldBack(c.Seq) { // their pace had room: it is no sign that they ran out
 		measured.Tokens = max(measured.Tokens, m.Tokens.Rate)
 	}
 	if measured.Tokens == 0 {
@@ -156,11 +156,11 @@ func (m *Machine) rememberAdmitted(now float64, c Call, span float64) {
 	}
 }
 
-// reconsider corrects the first mark before the call c leaves. Calls that left together arrive in any order: the first refusal
+// correctFirstMark corrects the first mark before the call c leaves. Calls that left together arrive in any order: the first refusal
 // received may be that of the first call, while later calls have got through. By now all of their refusals have been received.
 // How fast a handful of calls got through says nothing; they are measured over the pause that follows.
-func (m *Machine) reconsider(c Call) {
-	m.first = false
+func (m *Machine) correctFirstMark(c Call) {
+	m.firstMark = false
 	got, span := m.tally.calls-float64(c.Seq-1-m.epoch.last), max(shortest, m.epoch.at-m.tally.start)
 	rate, burst := got/span, m.tally.mark.At-m.tally.start < shortest
 	fines := &m.Door.fines

@@ -304,6 +304,6 @@ func TestAfterAnOutageTheSlowStartGoesOn(t *testing.T) {
 			out = append(out, c)
 		}
 	}
-	assert.False(t, r.knows)
+	assert.False(t, r.marked)
 	assert.Equal(t, 100, r.InFlight())
 }

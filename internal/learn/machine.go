@@ -12,39 +12,39 @@ type Machine struct {
 	Tokens Pacer
 	Door   Door
 
-	quota    Quota
-	tally    Tally
-	claim    Claim
-	noise    Noise
-	foreign  Foreign
-	calm     Calm
-	spans    Spans
-	overload Overload
-	rates    Memory
-	levels   Memory
-	higher   Memory // than a cap that others share, or that random rejections feign
-	under    Under
-	trust    Trust
-	hits     int64
-	epoch    epoch
-	resumed  Point              // when the first call left after the last mark or closure, and what had been admitted by then; zero: none has
-	slowBy   float64            // no growth before
-	factors  [waitKinds]float64 // of Retry-Afters, at the last tick
-	reopens  bool               // the next call ends a pause in which nothing was admitted
-	at       float64            // the last tick
-	due      float64            // the next one, of a process that does not sleep
-	knows    bool               // a refusal, of this run or an earlier one, has marked the provider's bucket as empty
-	first    bool               // the first mark has just been made
-	rtt      float64            // smoothed round-trip time of a call that was taken, seconds
-	unit     float64            // tokens of the call that was asked about last
-	few      int                // see Config.Few
-	slack    bool               // no call has waited since the last tick
-	spaced   bool               // the pace of calls was the last to hold back the next call
-	large    int                // refused calls above the mean of tokens, less others
-	bound    Bound
-	off      Rules
-	luck     *rand.Rand
-	decide   func(Decision)
+	quota     Quota
+	tally     Tally
+	claim     Claim
+	noise     Noise
+	foreign   Foreign
+	calm      Calm
+	spans     Spans
+	overload  Overload
+	rates     Memory
+	levels    Memory
+	higher    Memory // than a cap that others share, or that random rejections feign
+	under     Under
+	trust     Trust
+	hits      int64
+	epoch     epoch
+	resumed   Point              // when the first call left after the last mark or closure, and what had been admitted by then; zero: none has
+	slowBy    float64            // no growth before
+	factors   [waitKinds]float64 // of Retry-Afters, at the last tick
+	reopens   bool               // the next call ends a pause in which nothing was admitted
+	at        float64            // the last tick
+	due       float64            // the next one, of a process that does not sleep
+	marked    bool               // a refusal, of this run or an earlier one, has shown the provider's bucket empty
+	firstMark bool               // the first mark of a rate has just been made
+	rtt       float64            // smoothed round-trip time of a call that was taken, seconds
+	unit      float64            // tokens of the call that was asked about last
+	few       int                // see Config.Few
+	slack     bool               // no call has waited since the last tick
+	heldBack  bool               // the pace of calls was the last to hold back the next call
+	large     int                // refused calls above the mean of tokens, less others
+	bound     Bound
+	off       Rules
+	luck      *rand.Rand
+	decide    func(Decision)
 }
 
 // Config is what a machine begins with.
@@ -87,7 +87,7 @@ func New(c Config) *Machine {
 		m.Tokens.Save(c.TokenBurst)
 	}
 	if c.Share > 0 && c.Share < 1 {
-		m.sharing(c.Share)
+		m.usePart(c.Share)
 	}
 	m.restore(&c.Saved)
 	return m
@@ -164,7 +164,7 @@ func (m *Machine) tick(now float64, slack bool) {
 	held := grow && now <= m.due+interruption // later, the process has slept
 	m.slack = slack
 	m.Calls.Turns, m.Tokens.Turns = m.Tokens.On, m.Tokens.On
-	m.Calls.Spaced = !m.quota.Calls.Known || m.trust.Ignored(now)
+	m.Calls.OneByOne = !m.quota.Calls.Known || m.trust.Ignored(now)
 	m.Flight.Tick(now, held)
 	m.tickPacer(now, &m.Calls, OfCalls, 1, open, held, idle)
 	m.tickPacer(now, &m.Tokens, OfTokens, m.paced(m.unit), open, held, idle)
@@ -210,8 +210,8 @@ func (m *Machine) tickPacer(now float64, p *Pacer, of Value, unit float64, open,
 	}
 }
 
-// binding says which of the bounds that are probed for growth it was, if any.
-func (m *Machine) binding(flight, calls bool) {
+// setBinding notes which of the bounds that are probed for growth holds calls back, if any.
+func (m *Machine) setBinding(flight, calls bool) {
 	m.Flight.Binding, m.Calls.Binding, m.Tokens.Binding = flight, calls, false
 }
 
@@ -242,15 +242,15 @@ func (m *Machine) wait(now, tokens float64, inFlight int) float64 {
 	m.reopens = false
 	needed := m.needed()
 	if inFlight >= m.Flight.Bound(needed) {
-		m.binding(true, false)
+		m.setBinding(true, false)
 		if m.Flight.Starting() {
 			m.Flight.quiet = m.silent(now, inFlight)
 		}
 		m.bound = ByFlight
 		return max(m.Flight.Wait(inFlight, needed), m.slowBy-now)
 	}
-	if d := m.tally.last.At + m.spacing(inFlight) - now; d > 0 {
-		m.binding(true, false)
+	if d := m.tally.last.At + m.minGap(inFlight) - now; d > 0 {
+		m.setBinding(true, false)
 		m.bound = ByFlight
 		return d
 	}
@@ -269,7 +269,7 @@ func (m *Machine) paceWait(now, tokens float64, few bool) (wait float64) {
 		m.note(Decision{At: now, Kind: Probe, Of: d.of, From: d.refill, To: d.pace, Why: WhyDraft})
 	}
 	if q.wait > 0 {
-		m.binding(false, false)
+		m.setBinding(false, false)
 		m.bound, wait = ByHeaders, q.wait
 	}
 	if q.room && m.spans.Window == 0 {
@@ -278,7 +278,7 @@ func (m *Machine) paceWait(now, tokens float64, few bool) (wait float64) {
 		m.Calls.Slow()
 	}
 	if d := m.Calls.Wait(1); d > 0 && !q.calls && !s.calls {
-		m.binding(false, true)
+		m.setBinding(false, true)
 		m.bound, wait = ByCalls, max(wait, d)
 	}
 	if d := m.Tokens.Wait(m.paced(tokens)); tokens > 0 && d > 0 && !q.tokens && !s.tokens {
@@ -291,7 +291,7 @@ func (m *Machine) paceWait(now, tokens float64, few bool) (wait float64) {
 		}
 	}
 	if wait > 0 {
-		m.spaced = m.bound == ByCalls
+		m.heldBack = m.bound == ByCalls
 	}
 	return wait
 }
@@ -304,7 +304,7 @@ func (m *Machine) paced(tokens float64) float64 {
 
 // Slack records that no call waits: no time for growth.
 func (m *Machine) Slack(now float64) {
-	m.binding(false, false)
+	m.setBinding(false, false)
 	m.tick(now, true)
 }
 
@@ -316,8 +316,8 @@ func (m *Machine) Sent(c Call) {
 	if m.resumed.At == 0 && c.At > m.epoch.at {
 		m.resumed = Point{At: c.At, Calls: m.tally.calls}
 	}
-	if m.first && c.At > m.epoch.at+m.Door.RefusalTimeout() {
-		m.reconsider(c)
+	if m.firstMark && c.At > m.epoch.at+m.Door.RefusalTimeout() {
+		m.correctFirstMark(c)
 	}
 	m.claim.Sent(c)
 	m.foreign.Sent()
@@ -327,9 +327,9 @@ func (m *Machine) Sent(c Call) {
 	m.Calls.Take(1)
 	m.Tokens.Take(m.paced(c.Tokens))
 	m.tally.Sent(c)
-	if m.spaced {
-		m.tally.fates.Spaced(c.Seq)
-		m.spaced = false
+	if m.heldBack {
+		m.tally.fates.HeldBack(c.Seq)
+		m.heldBack = false
 	}
 	m.quota.Sent(c)
 	m.spans.Sent(c.At)

@@ -426,8 +426,8 @@ func TestWhatIsComparedWithAReset(t *testing.T) {
 		want      int
 	}{
 		"nothing, at first":            {Turn{}, 5, 20, 0},
-		"nothing that is too long ago": {Turn{at: 1, reset: 11, span: 10}, 100, 10, 0},
-		"no reset is one of a bucket":  {Turn{at: 1, reset: 1, span: 10}, 10, 0, -1},
+		"nothing that is too long ago": {Turn{observed: 1, reset: 11, span: 10}, 100, 10, 0},
+		"no reset is one of a bucket":  {Turn{observed: 1, reset: 1, span: 10}, 10, 0, -1},
 	} {
 		c.before.Observe(c.at, c.reset)
 		assert.Equal(t, c.want, c.before.votes, name)

@@ -28,9 +28,9 @@ type Pacer struct {
 	back     float64 // just below the pace at the last mark, if it had grown beyond a slow rate; else 0
 	span     float64 // of the window in which the provider counts; 0: none is known
 
-	Binding bool
-	Turns   bool // calls and tokens are both paced, and take turns in binding
-	Spaced  bool // it is unknown how many may go at once, so that only one does
+	Binding  bool
+	Turns    bool // calls and tokens are both paced, and take turns in binding
+	OneByOne bool // it is unknown how many may go at once, so that only one does
 
 	off Rules
 }
@@ -89,7 +89,7 @@ func eager(rate float64) float64 {
 // deep is what may go at once. A large call waits for tokens, and small ones for calls: without
 // more, what the other pace could not use meanwhile is lost.
 func (p *Pacer) deep(unit float64) float64 {
-	if p.Turns && !p.Spaced {
+	if p.Turns && !p.OneByOne {
 		return turnsDeep * unit
 	}
 	return unit

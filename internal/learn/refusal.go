@@ -103,10 +103,10 @@ func (m *Machine) echo(now float64, c Call, r *Refusal) {
 // answer decides what follows from the first refusal of an epoch. tested is whether the call belonged to a test of the headers.
 func (m *Machine) answer(now float64, c Call, r *Refusal, tested bool) {
 	m.Door.Refused(c.At)
-	if !m.knows { // it may have been rejected because of calls that left after it
+	if !m.marked { // it may have been rejected because of calls that left after it
 		c.Others = max(c.Others, min(m.InFlight(), int(m.tally.last.Seq-c.Seq)))
 	}
-	if m.knows && r.Names != FlightLimit && !m.tally.GotThrough(c, now-2*m.Door.rtt) {
+	if m.marked && r.Names != FlightLimit && !m.tally.GotThrough(c, now-2*m.Door.rtt) {
 		m.spans.Shut(c.At)
 		if r.left(c.Tokens) {
 			m.Door.foreign++

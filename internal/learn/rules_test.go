@@ -15,7 +15,7 @@ func TestAMarkEndsTheDarkTime(t *testing.T) {
 
 func TestARefusalIsMeasuredByTheTimeInWhichCallsWereAdmitted(t *testing.T) {
 	r := runMachine(Config{CallRate: 10})
-	r.knows, r.calm.Settled, r.tally.dark = true, 10, 36
+	r.marked, r.calm.Settled, r.tally.dark = true, 10, 36
 	for _, c := range r.sendMany(4) {
 		r.Answered(c.At+0.1, c, Answer{Used: 100})
 	}
@@ -35,7 +35,7 @@ func TestACapThatIsFoundEndsATrial(t *testing.T) {
 // A claim that turns out to be noise restores the bound: the trial is over.
 func TestNoiseEndsATrial(t *testing.T) {
 	r := runMachine(Config{Initial: 20, Max: 100})
-	r.Flight.Claimed, r.knows = true, true
+	r.Flight.Claimed, r.marked = true, true
 	r.levels.Fell(0, 40)
 	for _, c := range r.sendMany(20) {
 		r.Answered(c.At+0.1, c, Answer{Used: 100})

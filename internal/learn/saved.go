@@ -33,7 +33,7 @@ func (m *Machine) Save() Saved {
 		Noise: m.noise.Share, Window: m.spans.Window,
 		Short: m.Door.truths[shortWait].factor, Long: m.Door.truths[longWait].factor,
 	}
-	if m.knows {
+	if m.marked {
 		s.InFlight = m.Flight.level
 	}
 	if m.Calls.On {
@@ -79,7 +79,7 @@ func (m *Machine) restore(s *Saved) {
 	m.Door.truths[shortWait].restore(s.Short)
 	m.Door.truths[longWait].restore(s.Long)
 	if s.InFlight >= 1 {
-		m.knows = true
+		m.marked = true
 		m.Flight.Cap(min(s.InFlight, m.Flight.Max), m.rtt)
 		m.Flight.Claimed = s.Claimed
 	}

@@ -98,14 +98,14 @@ func TestWhereTokensRunOutTheirCycleIsThatOfTheCallsAdmitted(t *testing.T) {
 
 func TestAForgottenCallWasNotSpaced(t *testing.T) {
 	var f Fates
-	f.Spaced(1)
+	f.HeldBack(1)
 	f.Sent(Call{Seq: 1})
-	assert.False(t, f.WasSpaced(1), "it has not been sent")
-	f.Spaced(1)
-	assert.True(t, f.WasSpaced(1))
+	assert.False(t, f.WasHeldBack(1), "it has not been sent")
+	f.HeldBack(1)
+	assert.True(t, f.WasHeldBack(1))
 	f.Sent(Call{Seq: 1 + fatesKept})
-	assert.False(t, f.WasSpaced(1))
-	assert.False(t, f.WasSpaced(1+fatesKept))
+	assert.False(t, f.WasHeldBack(1))
+	assert.False(t, f.WasHeldBack(1+fatesKept))
 }
 
 func TestWhatSpeaksForALackOfTokens(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 // strays has a known share of random rejections, and a factor by which a long Retry-After is multiplied.
 func strays(factor float64) *machineRun {
 	r := runMachine(Config{CallRate: 10, TokenRate: 1000})
-	r.knows = true
+	r.marked = true
 	r.noise.Know(0.05)
 	r.Door.truths[1].factor = factor
 	return r
@@ -114,7 +114,7 @@ func TestARejectionWithAReasonIsNotCountedAsRandom(t *testing.T) {
 // Under a cap there are no marks of a rate, and bursts that a pause lets go do not count beyond the time that they cover.
 func TestUnderACapNoMarkIsEarly(t *testing.T) {
 	r := runMachine(Config{Initial: 100})
-	r.knows, r.Flight.Claimed = true, true
+	r.marked, r.Flight.Claimed = true, true
 	r.send(1)
 	r.tally.Mark(r.last)
 	for i := range 200 {

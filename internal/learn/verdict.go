@@ -64,7 +64,7 @@ func (m *Machine) judge(now float64, c Call, r *Refusal, tested bool) (verdict, 
 	case isACap:
 		m.under.Held(now, float64(c.Others), measured)
 		return isCap, measured
-	case m.knows && m.judgeRandom(now, c, r, measured):
+	case m.marked && m.judgeRandom(now, c, r, measured):
 		m.Flight.Claimed = kept
 		return isRandom, measured
 	default:
@@ -82,7 +82,7 @@ func (m *Machine) endTrial(now float64, c Call) {
 
 // looksLikeCap reports whether a refusal that asks for no wait is taken for one of a cap.
 func (m *Machine) looksLikeCap(c Call, r *Refusal) bool {
-	first := !m.knows && !m.Calls.On && c.Others > 0
+	first := !m.marked && !m.Calls.On && c.Others > 0
 	switch {
 	case m.Flight.Claimed:
 		return m.claim.Weigh(c, m.tally.mark.At, m.rtt, m.Flight.Hovers())
@@ -112,7 +112,7 @@ func (m *Machine) claimWasRandom(now float64) bool {
 // measure is the rate that the refused call c measures.
 func (m *Machine) measure(c Call, r *Refusal, isACap bool) Rate {
 	return m.correctDark(m.tally.Measure(c, Doubt{
-		First: !m.knows || !m.Calls.On && !isACap, // the bucket may have been full
+		First: !m.marked || !m.Calls.On && !isACap, // the bucket may have been full
 		Grown: m.Calls.Grown() || m.ofTokens(r) && m.Tokens.Grown(),
 		Fined: m.Door.fines.Each() > 0,
 		Early: m.Calls.On && m.Calls.Early(),

@@ -30,7 +30,7 @@ func TestCallsAboveACapOnTrialAreApart(t *testing.T) {
 			m.Flight.Cap(10, 2)
 			m.Flight.Claimed = true
 			c.change(m)
-			assert.InDelta(t, c.want, m.spacing(c.inFlight), 1e-9)
+			assert.InDelta(t, c.want, m.minGap(c.inFlight), 1e-9)
 		})
 	}
 }
@@ -135,7 +135,7 @@ func TestATrialOfMoreThanABoundThatHoversIsSpaced(t *testing.T) {
 	m := New(Config{Initial: 4, Max: 100})
 	m.Flight.hold(4)
 	m.Flight.Claimed, m.Flight.mode = true, hovering
-	assert.Zero(t, m.spacing(5))
+	assert.Zero(t, m.minGap(5))
 	m.higher.trying, m.higher.until = true, 1
-	assert.Positive(t, m.spacing(5))
+	assert.Positive(t, m.minGap(5))
 }

@@ -1,8 +1,8 @@
 package learn
 
-// spacing is how many seconds after the call before it a call leaves that is above what has held, under a cap that no refusal has
+// minGap is how many seconds after the call before it a call leaves that is above what has held, under a cap that no refusal has
 // named: half of the time between two answers. A rate would refuse calls that leave together, and look like a cap.
-func (m *Machine) spacing(inFlight int) float64 {
+func (m *Machine) minGap(inFlight int) float64 {
 	above := float64(inFlight) >= m.heldLevel() && (m.Flight.mode != hovering || m.levelTried())
 	feigned := m.Flight.Claimed && !m.claim.named && !m.Calls.On // a rate may feign the cap
 	if !above || !feigned {
