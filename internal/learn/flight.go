@@ -270,9 +270,6 @@ func (f *Flight) Wait(n int, needed float64) float64 {
 	return max(tiny, at-f.active)
 }
 
-// Level is the level of the last cut.
-func (f *Flight) Level() float64 { return f.level }
-
 // Next is how many seconds of activity it takes until more are allowed than
 // were at the last cut; +Inf while that is not known.
 func (f *Flight) Next() float64 {

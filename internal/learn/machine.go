@@ -12,39 +12,46 @@ type Machine struct {
 	Tokens Pacer
 	Door   Door
 
-	quota     Quota
-	tally     Tally
-	claim     Claim
-	noise     Noise
-	foreign   Foreign
-	calm      Calm
-	spans     Spans
-	overload  Overload
-	rates     Memory
-	levels    Memory
-	higher    Memory // than a cap that others share, or that random rejections feign
-	under     Under
-	trust     Trust
-	hits      int64
+	quota    Quota
+	tally    Tally
+	claim    Claim
+	noise    Noise
+	foreign  Foreign
+	calm     Calm
+	spans    Spans
+	overload Overload
+	rates    Memory
+	levels   Memory
+	higher   Memory // than a cap that others share, or that random rejections feign
+	under    Under
+	trust    Trust
+	rtt      float64 // smoothed round-trip time of a call that was taken, seconds
+	large    int     // refused calls above the mean of tokens, less others
+
+	// The last decision, and what has come since.
 	epoch     epoch
-	resumed   Point              // when the first call left after the last mark or closure, and what had been admitted by then; zero: none has
-	slowBy    float64            // no growth before
-	factors   [waitKinds]float64 // of Retry-Afters, at the last tick
-	reopens   bool               // the next call ends a pause in which nothing was admitted
-	at        float64            // the last tick
-	due       float64            // the next one, of a process that does not sleep
-	marked    bool               // a refusal, of this run or an earlier one, has shown the provider's bucket empty
-	firstMark bool               // the first mark of a rate has just been made
-	rtt       float64            // smoothed round-trip time of a call that was taken, seconds
-	unit      float64            // tokens of the call that was asked about last
-	few       int                // see Config.Few
-	slack     bool               // no call has waited since the last tick
-	heldBack  bool               // the pace of calls was the last to hold back the next call
-	large     int                // refused calls above the mean of tokens, less others
-	bound     Bound
-	off       Rules
-	luck      *rand.Rand
-	decide    func(Decision)
+	resumed   Point   // when the first call left after the last mark or closure, and what had been admitted by then; zero: none has
+	reopens   bool    // the next call ends a pause in which nothing was admitted
+	marked    bool    // a refusal, of this run or an earlier one, has shown the provider's bucket empty
+	firstMark bool    // the first mark of a rate has just been made
+	hits      int64   // refusals
+	slowBy    float64 // no growth before
+
+	// The last tick.
+	at      float64
+	due     float64            // when the next one is due, of a process that does not sleep
+	slack   bool               // no call has waited since
+	factors [waitKinds]float64 // of Retry-Afters
+
+	// The call that was asked about last.
+	unit     float64 // its tokens
+	bound    Bound   // what held it back
+	heldBack bool    // the pace of calls was the last to do so
+
+	few    int // see Config.Few
+	off    Rules
+	luck   *rand.Rand
+	decide func(Decision)
 }
 
 // Config is what a machine begins with.

@@ -624,7 +624,7 @@ func TestANameIsNotBelievedForEver(t *testing.T) {
 	}
 	epoch()
 	assert.True(t, r.Flight.Claimed)
-	assert.InDelta(t, 5, r.Flight.Level(), 0)
+	assert.InDelta(t, 5, r.Flight.level, 0)
 }
 
 func TestARefusalThatNamesCallsMarksNoTokens(t *testing.T) {
