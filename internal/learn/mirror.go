@@ -139,12 +139,16 @@ func (m *Mirror) net() float64 { return max(oursLeast*m.refill, m.refill-max(0, 
 // we have used since the call m.Seq; newest is the last call. More than it holds goes when
 // it is full: n is an estimate, and the provider decides. What is left of a window is spread over it, unless n is saved.
 func (m *Mirror) Wait(now, n, own float64, newest int64, saved bool) (wait float64, plentiful bool) {
-	if m.turn.Windowed() {
-		wait, left := m.windowWait(now, n, own, saved)
-		rest := m.turn.At - now
-		late := rest <= max(0.5*m.turn.span, cycleShortest) && !m.old()
-		return wait, m.limit >= several && late && (left+1)*m.turn.span >= m.limit*rest
+	if !m.turn.Windowed() {
+		return m.bucketWait(now, n, own, newest)
 	}
+	wait, left := m.windowWait(now, n, own, saved)
+	rest := m.turn.At - now
+	late := rest <= max(0.5*m.turn.span, cycleShortest) && !m.old()
+	return wait, m.limit >= several && late && (left+1)*m.turn.span >= m.limit*rest
+}
+
+func (m *Mirror) bucketWait(now, n, own float64, newest int64) (wait float64, plentiful bool) {
 	n = min(n, m.limit)
 	came := m.left + m.net()*(now-m.at)
 	m.lost = min(m.lost, max(0, came)) // the limit may have fallen since
@@ -155,13 +159,15 @@ func (m *Mirror) Wait(now, n, own float64, newest int64, saved bool) (wait float
 	need := n + max(0, min(spare*n, 0.5*(m.full-n)))
 	need = min(need, m.full)                        // what can never be there is not waited for
 	fills := m.last + fillsBy*m.full/m.refill - now // whatever was sent before the last call
-	if m.part.On() {
-		return max(m.part.Wait(now, n, m.full), min((need-left)/m.net(), fills)), false
-	}
-	if left >= need {
+	comes := min((need-left)/m.net(), fills)
+	switch {
+	case m.part.On():
+		return max(m.part.Wait(now, n, m.full), comes), false
+	case left >= need:
 		return 0, left >= plenty*m.full && m.full >= quick*m.refill && m.full >= several
+	default:
+		return max(0, comes), false
 	}
-	return max(0, min((need-left)/m.net(), fills)), false
 }
 
 // exceeded reports whether clearly less than used has been left in the last quarter of an hour.
