@@ -69,7 +69,7 @@ func (m *Machine) failLevelTrial(now float64, c Call, higher bool) {
 		m.claim.weighScatter(float64(c.Others) >= clearlyAbove(m.Flight.kept.bound))
 	}
 	m.stopLevels(now)
-	alone := m.Flight.Claimed && m.Flight.kept.mode != hovering && m.under.before == (paces{})
+	alone := m.Flight.Claimed && m.Flight.kept.mode != hovering && !m.under.trying
 	m.Flight.Back()
 	m.endCapTrial()
 	if n := float64(c.Others); alone && n > m.Flight.level {

@@ -9,7 +9,8 @@ type Under struct {
 	tokens float64 // likewise
 	fell   bool    // much less has got through since
 	until  float64 // it is kept
-	before paces   // the trial that runs; zero: it is not about the cap
+	trying bool    // the trial of a level that runs is about the cap
+	before paces   // from which it began
 }
 
 type paces struct{ calls, tokens float64 } // per second
@@ -52,17 +53,17 @@ func (m *Machine) compareWithCap(now, span float64) {
 // capTried reports whether the trial of a cap runs. It sets the pace, so that no
 // trial of a rate does.
 func (m *Machine) capTried(now float64) bool {
-	return m.levels.Trying(now) && m.under.before != (paces{})
+	return m.levels.Trying(now) && m.under.trying
 }
 
 // tryCap makes the trial of a level, which has begun, one of the cap that held.
 func (m *Machine) tryCap(now float64) {
 	u := &m.under
-	u.before = paces{}
+	u.trying = false
 	if m.off.Has(MemoryRule) || u.rate == 0 || !m.Calls.On || m.Flight.Claimed {
 		return
 	}
-	u.before = paces{m.Calls.Rate, m.Tokens.Rate}
+	u.trying, u.before = true, paces{m.Calls.Rate, m.Tokens.Rate}
 	if m.rates.Trying(now) {
 		u.before.calls = m.rates.Refused(now, m.Door.rtt)
 	}
@@ -75,7 +76,7 @@ func (m *Machine) tryCap(now float64) {
 // endCapTrial goes back to the rates because the trial was rejected.
 func (m *Machine) endCapTrial() {
 	u := &m.under
-	if u.before == (paces{}) {
+	if !u.trying {
 		return
 	}
 	m.Calls.Set(u.before.calls, m.cycle())
@@ -83,5 +84,5 @@ func (m *Machine) endCapTrial() {
 		m.Tokens.Set(u.before.tokens, m.cycle())
 	}
 	m.Flight.Claimed = false
-	u.before = paces{}
+	u.trying = false
 }
