@@ -52,10 +52,10 @@ func (c *Claim) Sent(x Call) {
 func (c *Claim) Taken(others int) { c.levels.Add(others) }
 
 // Refused notes the first refusal of an epoch, at a level of calls in flight.
-func (c *Claim) Refused(level int, hinted bool) {
+func (c *Claim) Refused(level int, asks bool) {
 	n := float64(level)
 	taken, at, above := c.levels.Count(level)
-	capLike := !hinted && n >= 2 && taken >= recent && above <= rare*taken && at <= atShare*taken
+	capLike := !asks && n >= 2 && taken >= recent && above <= rare*taken && at <= atShare*taken
 	near := math.Abs(n-c.sameAt) <= max(1, sameLevel*c.sameAt)
 	switch {
 	case !capLike:

@@ -106,7 +106,7 @@ func (m *Machine) cutTokens(c Call, measured Rate, admitted float64, lacked bool
 func (m *Machine) pauseAfterCut(now float64, c Call, r *Refusal) {
 	switch wait := m.Door.Until - now; {
 	case m.off.Has(GateRule):
-	case !r.hinted():
+	case !r.asksToWait():
 		m.Door.Pause(now, m.Calls.Rate)
 	case 2*wait*m.Calls.Pace() < 1 && !m.Door.understated():
 		m.Calls.Again(1)

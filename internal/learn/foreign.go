@@ -32,19 +32,19 @@ func (m *Machine) passForeign(now float64) {
 
 // unnamedUnderCap reports a refusal without a reason, a wait or meters, under a cap that refusals name: it is not due to the cap.
 func (m *Machine) unnamedUnderCap(r *Refusal) bool {
-	return m.Flight.Claimed && m.claim.named && r.Names == Unnamed && !r.hinted() && !r.told() && !m.off.Has(StrayRule)
+	return m.Flight.Claimed && m.claim.named && r.Names == Unnamed && !r.asksToWait() && !r.hasMeters() && !m.off.Has(StrayRule)
 }
 
 // judgeForeign reports a refusal that looks different from those of the rate, so that the rate must not answer it: its meters show
 // something left, or it has neither them, nor a name, nor a Retry-After although those of the rate had one lately. If more of the
 // latter come than random rejections explain, refusals of the rate have come to look like that.
 func (m *Machine) judgeForeign(now float64, c Call, r *Refusal) bool {
-	bare := !r.told() && r.Names == Unnamed && now < m.foreign.labelled
+	bare := !r.hasMeters() && r.Names == Unnamed && now < m.foreign.labelled
 	if bare && m.foreign.Count() {
 		m.foreign.labelled, bare = 0, false
 		m.note(Decision{At: now, Kind: Verdict, Why: WhyAlike})
 	}
-	return !m.off.Has(StrayRule) && (bare || r.left(c.Tokens) && m.spans.Window == 0)
+	return !m.off.Has(StrayRule) && (bare || r.showsRoom(c.Tokens) && m.spans.Window == 0)
 }
 
 // foreignShut notes that the call c was refused with quota left, and reports whether no call has got through since the last such

@@ -21,19 +21,19 @@ const (
 	FlightLimit
 )
 
-func (r *Refusal) hinted() bool { return r.Asked > 0 }
+func (r *Refusal) asksToWait() bool { return r.Asked > 0 }
 
 // mayBeRate reports whether a rate may have refused the call: it names no other cause.
 func (r *Refusal) mayBeRate() bool { return !r.Mild && r.Names != FlightLimit }
 
 func (r *Refusal) dropMeters() { r.Calls, r.Tokens = Told{}, Told{} }
 
-// told reports whether it came with any meters.
-func (r *Refusal) told() bool { return r.Calls.Known || r.Tokens.Known }
+// hasMeters reports whether its headers declare any quota.
+func (r *Refusal) hasMeters() bool { return r.Calls.Known || r.Tokens.Known }
 
-// left reports whether its meters, or that of the limit that it names, say that a
+// showsRoom reports whether its meters, or that of the limit that it names, say that a
 // call of so many tokens would have fitted.
-func (r *Refusal) left(tokens float64) bool {
+func (r *Refusal) showsRoom(tokens float64) bool {
 	calls, some := !r.Calls.Known || r.Calls.Remaining >= 1, !r.Tokens.Known || r.Tokens.Remaining >= tokens
 	switch r.Names {
 	case CallLimit:
@@ -42,7 +42,7 @@ func (r *Refusal) left(tokens float64) bool {
 		return r.Tokens.Known && some
 	case Unnamed, FlightLimit:
 	}
-	return r.told() && calls && some
+	return r.hasMeters() && calls && some
 }
 
 // reset is how long it takes until the meter that has too little left for a call of so many tokens is full again; 0: none has.
@@ -82,7 +82,7 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 // readMeters applies the headers of a refusal, and drops them if they are not believed.
 func (m *Machine) readMeters(now float64, c Call, r *Refusal) {
 	m.quota.Observe(now, c, 0, r.Calls, r.Tokens, &m.tally)
-	untrue := r.mayBeRate() && r.left(c.Tokens) && !m.off.Has(TrustRule)
+	untrue := r.mayBeRate() && r.showsRoom(c.Tokens) && !m.off.Has(TrustRule)
 	if untrue && m.trust.Broken(now) {
 		m.rates.Held(now, m.tally.since(c, unmeasured).Calls/unmeasured)
 		m.note(Decision{At: now, Kind: Verdict, Wait: m.trust.pause, Why: WhyUntrue})
@@ -94,7 +94,7 @@ func (m *Machine) readMeters(now float64, c Call, r *Refusal) {
 
 // echo waits for what a further refusal of an epoch asks for.
 func (m *Machine) echo(now float64, c Call, r *Refusal) {
-	if r.hinted() && !m.off.Has(GateRule) && m.Door.Echo(now, r.Asked) {
+	if r.asksToWait() && !m.off.Has(GateRule) && m.Door.Echo(now, r.Asked) {
 		m.Door.Obey(now, r.Asked, m.speed(), m.luck.Float64())
 	}
 	m.waitOutFine(now, c, r)
@@ -108,7 +108,7 @@ func (m *Machine) answer(now float64, c Call, r *Refusal, tested bool) {
 	}
 	if m.marked && r.Names != FlightLimit && !m.tally.GotThrough(c, now-2*m.Door.rtt) {
 		m.spans.Shut(c.At)
-		if r.left(c.Tokens) {
+		if r.showsRoom(c.Tokens) {
 			m.Door.foreign++
 		}
 		m.keepShut(now, c, r, m.Calls.Rate)
@@ -127,7 +127,7 @@ func (m *Machine) answer(now float64, c Call, r *Refusal, tested bool) {
 	m.Door.Settled()
 	if verdict != isRandom {
 		m.Door.fines.Begin()
-		if r.hinted() && !m.off.Has(GateRule) {
+		if r.asksToWait() && !m.off.Has(GateRule) {
 			m.Door.Obey(now, r.Asked, m.speed(), m.luck.Float64())
 			m.waitOutFine(now, c, r)
 		}
@@ -144,7 +144,7 @@ func (m *Machine) answer(now float64, c Call, r *Refusal, tested bool) {
 // account takes back what the call did not use.
 func (m *Machine) account(now float64, c Call, r *Refusal) {
 	m.hits++
-	if r.hinted() && r.mayBeRate() {
+	if r.asksToWait() && r.mayBeRate() {
 		m.foreign.labelled = now + remembered
 	}
 	if !m.tally.Counts(c) {
@@ -247,7 +247,7 @@ func (m *Machine) keepShut(now float64, c Call, r *Refusal, rate float64) {
 
 // waitOutFine waits for what the rejection of c costs, if rejections count.
 func (m *Machine) waitOutFine(now float64, c Call, r *Refusal) {
-	if counts := r.hinted() && r.mayBeRate(); !counts || m.off.Has(GateRule) || m.off.Has(TruthRule) {
+	if counts := r.asksToWait() && r.mayBeRate(); !counts || m.off.Has(GateRule) || m.off.Has(TruthRule) {
 		return
 	}
 	f := &m.Door.fines

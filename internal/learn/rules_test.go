@@ -135,7 +135,7 @@ func TestANameSaysWhoseMeterCounts(t *testing.T) {
 		{Unnamed, Told{}, Told{}, false},
 	} {
 		r := Refusal{Names: c.name, Calls: c.calls, Tokens: c.tokens}
-		assert.Equal(t, c.want, r.left(100), "%+v", r)
+		assert.Equal(t, c.want, r.showsRoom(100), "%+v", r)
 	}
 }
 

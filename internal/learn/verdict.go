@@ -22,14 +22,14 @@ func (m *Machine) judge(now float64, c Call, r *Refusal, tested bool) (verdict, 
 		m.endTrial(now, c)
 		return isNothing, Rate{}
 	}
-	m.claim.Refused(c.Others, r.hinted())
+	m.claim.Refused(c.Others, r.asksToWait())
 	if m.unnamedUnderCap(r) && !m.foreign.Count() {
 		m.passForeign(now)
 		m.mark(now, c)
 		return isNothing, Rate{}
 	}
 	isACap := r.Names == FlightLimit
-	if !isACap && !r.hinted() {
+	if !isACap && !r.asksToWait() {
 		isACap = m.looksLikeCap(c, r)
 		switch {
 		case isACap:
@@ -38,10 +38,10 @@ func (m *Machine) judge(now float64, c Call, r *Refusal, tested bool) (verdict, 
 				return isNothing, Rate{}
 			}
 		case m.judgeForeign(now, c, r):
-			if isACap = r.told() && c.Others >= 2 && m.foreign.Count(); isACap {
+			if isACap = r.hasMeters() && c.Others >= 2 && m.foreign.Count(); isACap {
 				break
 			}
-			if r.told() && m.foreignShut(now, c) {
+			if r.hasMeters() && m.foreignShut(now, c) {
 				return isShut, Rate{}
 			}
 			m.passForeign(now)
@@ -58,7 +58,7 @@ func (m *Machine) judge(now float64, c Call, r *Refusal, tested bool) (verdict, 
 		m.claim.Forget()
 		m.stopLevels(now)
 	}
-	kept := m.Flight.Claimed && r.hinted() // a cap asks for no wait: one that does says nothing against it, if it is random
+	kept := m.Flight.Claimed && r.asksToWait() // a cap asks for no wait: one that does says nothing against it, if it is random
 	m.Flight.Claimed = isACap
 	switch {
 	case isACap:
@@ -86,7 +86,7 @@ func (m *Machine) looksLikeCap(c Call, r *Refusal) bool {
 	switch {
 	case m.Flight.Claimed:
 		return m.claim.Weigh(c, m.tally.mark.At, m.rtt, m.Flight.Hovers())
-	case r.told():
+	case r.hasMeters():
 		return false
 	case m.claim.Repeated():
 		return true
@@ -156,7 +156,7 @@ func (m *Machine) claimCap(now float64, c Call) {
 // judgeRandom reports refusals that no rate would have prevented, and counts them. One that asks for a wait is the limit's, unless such waits are known
 // to be too long. Where tokens are paced, a rate of them explains a refusal, too.
 func (m *Machine) judgeRandom(now float64, c Call, r *Refusal, measured Rate) bool {
-	if r.hinted() && m.Door.honest(r.Asked) || m.off.Has(StrayRule) {
+	if r.asksToWait() && m.Door.honest(r.Asked) || m.off.Has(StrayRule) {
 		return false
 	}
 	var opinion Opinion
