@@ -81,20 +81,26 @@ func (m *Machine) endSpan(left, calls float64) {
 		m.note(Decision{At: left, Kind: Verdict, To: m.spans.Window, Why: WhySpan})
 	}
 	m.noise.Forget()
+	m.followWindow(left, rate)
+	m.setWindow(m.spans.Window)
+}
+
+// followWindow lowers the paces to the rate of a window.
+func (m *Machine) followWindow(left, rate float64) {
 	if !m.Calls.On { // the headers have paced the calls, by another limit
 		m.Calls.Expect(rate, Cycle(rate), false)
 		m.note(Decision{At: left, Kind: Cut, Of: OfCalls, To: rate, Why: WhyWindow})
 	}
-	if rate < m.Calls.Pace() {
-		m.note(Decision{At: left, Kind: Cut, Of: OfCalls, From: m.Calls.Pace(), To: rate, Why: WhyWindow})
-		share := rate / m.Calls.Rate
-		m.rates.Stop(left, m.Door.rtt)
-		m.Calls.Set(rate, Cycle(rate))
-		m.rates.Marked(left, rate, false)
-		used := rate * m.tally.each() // by calls at that rate; the pace of calls may have been far above what was admitted
-		m.Tokens.Set(max(m.Tokens.Rate*share, min(m.Tokens.Rate, used)), Cycle(rate))
+	if rate >= m.Calls.Pace() {
+		return
 	}
-	m.setWindow(m.spans.Window)
+	m.note(Decision{At: left, Kind: Cut, Of: OfCalls, From: m.Calls.Pace(), To: rate, Why: WhyWindow})
+	share := rate / m.Calls.Rate
+	m.rates.Stop(left, m.Door.rtt)
+	m.Calls.Set(rate, Cycle(rate))
+	m.rates.Marked(left, rate, false)
+	used := rate * m.tally.each() // by calls at that rate; the pace of calls may have been far above what was admitted
+	m.Tokens.Set(max(m.Tokens.Rate*share, min(m.Tokens.Rate, used)), Cycle(rate))
 }
 
 // setWindow tells the paces, too, the length of the window in which the provider counts; 0: in none.

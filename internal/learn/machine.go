@@ -267,22 +267,11 @@ func (m *Machine) wait(now, tokens float64, inFlight int) float64 {
 // paceWait is how long the headers and the pace hold a call back.
 func (m *Machine) paceWait(now, tokens float64, few bool) (wait float64) {
 	m.bound = Free
-	var q quotaWait
 	s := saved{few && m.Calls.Saves(1), few && m.Tokens.Saves(m.paced(tokens))}
-	if !m.trust.Ignored(now) {
-		q = m.quota.wait(now, tokens, s, &m.tally)
-	}
-	if d := &m.quota.draft; q.tries {
-		m.note(Decision{At: now, Kind: Probe, Of: d.of, From: d.refill, To: d.pace, Why: WhyDraft})
-	}
+	q := m.headersWait(now, tokens, s)
 	if q.wait > 0 {
 		m.setBinding(false, false)
 		m.bound, wait = ByHeaders, q.wait
-	}
-	if q.room && m.spans.Window == 0 {
-		m.Calls.Hasten()
-	} else {
-		m.Calls.Slow()
 	}
 	if d := m.Calls.Wait(1); d > 0 && !q.calls && !s.calls {
 		m.setBinding(false, true)
@@ -301,6 +290,22 @@ func (m *Machine) paceWait(now, tokens float64, few bool) (wait float64) {
 		m.heldBack = m.bound == ByCalls
 	}
 	return wait
+}
+
+// headersWait is how long the headers hold a call back, if they are believed. Room that they show lets the pace of calls grow.
+func (m *Machine) headersWait(now, tokens float64, s saved) (q quotaWait) {
+	if !m.trust.Ignored(now) {
+		q = m.quota.wait(now, tokens, s, &m.tally)
+	}
+	if d := &m.quota.draft; q.tries {
+		m.note(Decision{At: now, Kind: Probe, Of: d.of, From: d.refill, To: d.pace, Why: WhyDraft})
+	}
+	if q.room && m.spans.Window == 0 {
+		m.Calls.Hasten()
+	} else {
+		m.Calls.Slow()
+	}
+	return q
 }
 
 // paced is what a call that reserves so many tokens counts for in their pace. An estimate far above what calls usually take is likely
