@@ -4,18 +4,17 @@ package learn
 type verdict uint8
 
 const (
-	isNothing verdict = iota // of ours
+	isNothing verdict = iota // it says nothing about our limits
 	isShut                   // likewise, and no call has got through since the last one
 	isRandom                 // one of the share that is rejected at random, so that no wait helps
 	isRate
 	isCap
 )
 
-// judge interprets the first refusal of an epoch, and returns the rate that it measures. A rate is the default: mistaking a
-// concurrency limit for a rate costs a few
-// percent, while the converse starves. The first refusal without a label is still taken for a concurrency limit, because that
-// is soon refuted. One that names a rate is not, but if such refusals keep coming at one number of calls in flight, the name is
-// wrong.
+// judge interprets the first refusal of an epoch, and returns the rate that it measures. tested is whether the call belonged to a test
+// of the headers. A rate is the default: mistaking a concurrency limit for a rate costs a few percent, while the converse starves. The
+// first refusal without a label is still taken for a concurrency limit, because that is soon refuted. One that names a rate is not,
+// but if such refusals keep coming at one number of calls in flight, the name is wrong.
 func (m *Machine) judge(now float64, c Call, r *Refusal, tested bool) (verdict, Rate) {
 	tried := tested || m.failTrials(now, c)
 	if refuted := m.Flight.Claimed && m.claim.scattered(); tried && !refuted {
@@ -28,26 +27,11 @@ func (m *Machine) judge(now float64, c Call, r *Refusal, tested bool) (verdict, 
 		m.mark(now, c)
 		return isNothing, Rate{}
 	}
-	isACap := r.Names == FlightLimit
-	if !isACap && !r.asksToWait() {
-		isACap = m.looksLikeCap(c, r)
-		switch {
-		case isACap:
-		case m.Flight.Claimed:
-			if m.claimWasRandom(now) {
-				return isNothing, Rate{}
-			}
-		case m.judgeForeign(now, c, r):
-			if isACap = r.hasMeters() && c.Others >= 2 && m.foreign.Count(); isACap {
-				break
-			}
-			if r.hasMeters() && m.foreignShut(now, c) {
-				return isShut, Rate{}
-			}
-			m.passForeign(now)
-			return isNothing, Rate{}
-		}
+	cause := m.cause(now, c, r)
+	if cause == isNothing || cause == isShut {
+		return cause, Rate{}
 	}
+	isACap := cause == isCap
 	if isACap && !m.Flight.Claimed {
 		m.claimCap(now, c)
 	}
@@ -78,6 +62,32 @@ func (m *Machine) endTrial(now float64, c Call) {
 		m.tally.Measure(c, Doubt{}, 0)
 	}
 	m.mark(now, c)
+}
+
+// cause is what has refused the call c, by the refusal itself and by those before it. A rate may still turn out to be chance.
+func (m *Machine) cause(now float64, c Call, r *Refusal) verdict {
+	switch {
+	case r.Names == FlightLimit:
+		return isCap
+	case r.asksToWait():
+		return isRate
+	case m.looksLikeCap(c, r):
+		return isCap
+	case m.Flight.Claimed:
+		if m.claimWasRandom(now) {
+			return isNothing
+		}
+		return isRate
+	case !m.judgeForeign(now, c, r):
+		return isRate
+	case r.hasMeters() && c.Others >= 2 && m.foreign.Count(): // they keep coming, so they are not about another limit
+		return isCap
+	case r.hasMeters() && m.foreignShut(now, c):
+		return isShut
+	default:
+		m.passForeign(now)
+		return isNothing
+	}
 }
 
 // looksLikeCap reports whether a refusal that asks for no wait is taken for one of a cap.
