@@ -148,7 +148,7 @@ func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
 	}
 }
 
-// refill adds what comes in in dt seconds to the model of the provider's bucket, and to what may go.
+// refill adds the inflow of dt seconds to the model of the provider's bucket, and to what may go.
 func (p *Pacer) refill(dt, pace float64, open, idle bool, unit float64) {
 	before := p.model
 	p.model += p.Rate * dt
