@@ -94,7 +94,7 @@ func TestCapAgain(t *testing.T) {
 			assert.Equal(t, c.want, f.Bound(0))
 			f.active = 0.4 * f.cycle
 			assert.Equal(t, c.later, f.Bound(0))
-			assert.InDelta(t, max(1, c.n), f.Level(), 0)
+			assert.InDelta(t, max(1, c.n), f.level, 0)
 		})
 	}
 }

@@ -133,11 +133,11 @@ func TestATrialKeepsThePartOfACallByWhichTheBoundHasGrown(t *testing.T) {
 
 func TestARejectionThatDoesNotNameTheCapIsNotDueToIt(t *testing.T) {
 	r := hoversAtTen(true)
-	for i := range 2 * aliensMost {
+	for i := range 2 * foreignMost {
 		at := 2 + float64(i)
 		r.Answered(at+0.1, r.send(at), Answer{})
 		r.Refused(at+0.2, r.send(at+0.1), Refusal{})
-		if i < aliensMost {
+		if i < foreignMost {
 			assert.Equal(t, 10, r.InFlight())
 		}
 	}

@@ -6,11 +6,11 @@ package learn
 // than is left of it. It begins after many calls that were held back, or after a minute
 // without a call.
 type Overdraft struct {
-	held  float64 // calls that the headers have held back since the last try
-	waits bool    // they hold back the next one
-	low   bool    // the last try found them too low
-	next  float64 // no try before
-	pause float64 // seconds from the last try to next
+	held   float64 // calls that the headers have held back since the last try
+	waits  bool    // they hold back the next one
+	proved bool    // the last try has proved them too low
+	next   float64 // no try before
+	pause  float64 // seconds from the last try to next
 
 	trying bool    // a try runs, or has ended without a rejection or a proof
 	of     Value   // what it tries: calls or tokens
@@ -81,7 +81,7 @@ func (o *Overdraft) due(now float64, m *Mirror) bool {
 // ready reports whether a try may begin at a moment, which in a window has to be near its end: there a rejection costs little.
 func (o *Overdraft) ready(now float64, m *Mirror) bool {
 	least, shared := draftFirst, m.others.Rate > rare*m.refill
-	if o.low || m.turn.Windowed() {
+	if o.proved || m.turn.Windowed() {
 		least = draftAgain
 	}
 	return o.held >= least && now >= o.next && (!shared || m.turn.Windowed())
@@ -115,7 +115,7 @@ func (o *Overdraft) Refused(now float64, c Call, r *Refusal) bool {
 	if !o.tries(c) {
 		return false
 	}
-	o.trying, o.low = false, false
+	o.trying, o.proved = false, false
 	o.pause = max(againFirst, 2*o.pause, draftCost*r.Asked)
 	told, least := r.Calls, 1.0
 	if o.of == OfTokens {
@@ -141,7 +141,7 @@ func (o *Overdraft) Taken(c Call, used float64) bool {
 		o.taken++
 	}
 	o.last = max(o.last, c.At)
-	if o.low = o.taken >= o.proof+o.refill*(o.last-o.began); !o.low {
+	if o.proved = o.taken >= o.proof+o.refill*(o.last-o.began); !o.proved {
 		return false
 	}
 	o.trying, o.pause, o.next = false, 0, 0

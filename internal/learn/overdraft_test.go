@@ -229,7 +229,7 @@ func TestWhenATryIsDue(t *testing.T) {
 		{"although others take from it", endingShared, handful, false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := Overdraft{held: c.held, low: c.low}
+			o := Overdraft{held: c.held, proved: c.low}
 			_, begins := o.Wait(100, held(&c.m, 1, 0), Call{})
 			assert.Equal(t, c.want, begins)
 		})

@@ -4,11 +4,11 @@ package learn
 // than the one that refuses, and then show quota left for calls that are refused.
 // They are ignored for a while, and longer each time unless they were true for twice as long in between.
 type Trust struct {
-	until float64 // they are ignored before
-	pause float64 // for how long the last time, seconds
-	share float64 // of the recent calls, refused although the headers said they would fit
-	open  bool    // a call was taken since the last such refusal: only then does the next count, for headers foretell no outage
-	low   bool    // they are ignored because they are about less than is taken
+	until  float64 // they are ignored before
+	pause  float64 // for how long the last time, seconds
+	share  float64 // of the recent calls, refused although the headers said they would fit
+	open   bool    // a call was taken since the last such refusal: only then does the next count, for headers foretell no outage
+	tooLow bool    // they are ignored because they are about less than is taken
 }
 
 const (
@@ -42,7 +42,7 @@ func (t *Trust) Broken(now float64) bool {
 // Low notes that the headers are about less than is taken, so that they are ignored from now on.
 func (t *Trust) Low(now float64) {
 	t.ignore(now, remembered)
-	t.low = true
+	t.tooLow = true
 }
 
 func (t *Trust) ignore(now, least float64) {
@@ -50,5 +50,5 @@ func (t *Trust) ignore(now, least float64) {
 		t.pause = 0
 	}
 	t.pause = min(trustMost, max(least, 2*t.pause))
-	t.until, t.share, t.low = now+t.pause, 0, false
+	t.until, t.share, t.tooLow = now+t.pause, 0, false
 }

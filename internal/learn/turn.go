@@ -7,10 +7,10 @@ import "math"
 type Turn struct {
 	At float64
 
-	span  float64
-	votes int
-	at    float64 // of the observation that the next is compared with
-	reset float64 // the moment it gave
+	span     float64
+	votes    int
+	observed float64 // when the observation was made that the next is compared with
+	reset    float64 // the moment it gave
 }
 
 const (
@@ -26,7 +26,7 @@ func (t *Turn) Windowed() bool { return t.votes >= enough }
 // Observe takes in that at a moment the reset was so many seconds away.
 func (t *Turn) Observe(at, reset float64) {
 	t.At = at + reset
-	dt := at - t.at
+	dt := at - t.observed
 	shift := t.At - t.reset
 	switch {
 	case dt < shortest:
@@ -39,7 +39,7 @@ func (t *Turn) Observe(at, reset float64) {
 	}
 	t.span = max(reset, t.span)
 	switch {
-	case t.at == 0 || dt > t.span: // too long ago to compare with
+	case t.observed == 0 || dt > t.span: // too long ago to compare with
 	case dt < shortest:
 		return
 	case reset > 0 && math.Abs(shift) <= turnStands*dt:
@@ -47,7 +47,7 @@ func (t *Turn) Observe(at, reset float64) {
 	case reset == 0 || !alike(shift, t.span): // nor has the window turned
 		t.votes = max(-mostVotes, t.votes-1)
 	}
-	t.at, t.reset = at, t.At
+	t.observed, t.reset = at, t.At
 }
 
 // begins is when the window of now began.
