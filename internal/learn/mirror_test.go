@@ -159,6 +159,26 @@ func TestTurnTellsAWindowFromABucket(t *testing.T) {
 	}
 }
 
+// Services round a reset to a whole second, and calls take more or less time to arrive. Their windows were taken for buckets.
+func TestAResetThatIsRoundedTellsAWindowFromABucket(t *testing.T) {
+	for name, c := range map[string]struct {
+		reset func(at float64) float64
+		want  bool
+	}{
+		"a window":            {func(at float64) float64 { return math.Ceil(60 - at) }, true},
+		"calls that are late": {func(at float64) float64 { return 60 - at - 0.4*math.Sin(4*at) }, true},
+		"a bucket":            {func(at float64) float64 { return math.Ceil(30 + 0.1*math.Sin(9*at)) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var turn Turn
+			for at := 0.7; at < 40; at += 0.7 {
+				turn.Observe(at, c.reset(at))
+			}
+			assert.Equal(t, c.want, turn.Windowed())
+		})
+	}
+}
+
 func TestTurnPass(t *testing.T) {
 	for _, c := range []struct {
 		name     string

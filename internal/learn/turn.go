@@ -28,6 +28,9 @@ func (t *Turn) Observe(at, reset float64) {
 	t.At = at + reset
 	dt := at - t.observed
 	shift := t.At - t.reset
+	if t.unclear(dt, shift) {
+		return
+	}
 	switch {
 	case dt < shortest:
 	case t.Windowed() && at >= t.reset && shift > 2*dt: // it has turned, and once, for twice would have taken longer
@@ -48,6 +51,13 @@ func (t *Turn) Observe(at, reset float64) {
 		t.votes = max(-mostVotes, t.votes-1)
 	}
 	t.observed, t.reset = at, t.At
+}
+
+// unclear reports whether the reset of a window may have moved by so much in the time dt: many services round it to a whole second,
+// and not all calls take equally long to arrive. The next one is compared over a longer time, in which that of a bucket moves further.
+func (t *Turn) unclear(dt, shift float64) bool {
+	moved := math.Abs(shift) - turnStands*dt
+	return dt >= shortest && dt <= t.span && moved > 0 && moved <= min(1, turnStands*t.span)
 }
 
 // begins is when the window of now began.
