@@ -167,15 +167,14 @@ func (m *Machine) tick(now float64, slack bool) {
 	m.noteChanges(now)
 	m.at = now
 	idle := m.slack && !m.Door.Shut() // since the last tick
-	grow := open && !m.Door.Stuck() && now >= m.slowBy
-	held := grow && now <= m.due+interruption // later, the process has slept
+	held := m.counts(now)
 	m.slack = slack
 	m.Calls.Turns, m.Tokens.Turns = m.Tokens.On, m.Tokens.On
 	m.Calls.OneByOne = !m.quota.Calls.Known || m.trust.Ignored(now)
 	m.Flight.Tick(now, held)
 	m.tickPacer(now, &m.Calls, OfCalls, 1, open, held, idle)
 	m.tickPacer(now, &m.Tokens, OfTokens, m.paced(m.unit), open, held, idle)
-	if grow && !slack && !m.off.Has(MemoryRule) {
+	if m.grows(now) && !slack && !m.off.Has(MemoryRule) {
 		m.beginTrials(now)
 	}
 	if w := m.spans.Window; w > 0 && m.Calls.Outlasts(w) { // it would have been used up
@@ -183,6 +182,14 @@ func (m *Machine) tick(now float64, slack bool) {
 		m.note(Decision{At: now, Kind: Verdict, From: w, Why: WhyNoSpan})
 	}
 }
+
+// grows reports whether more may be tried now.
+func (m *Machine) grows(now float64) bool {
+	return now >= m.Door.Until && !m.Door.Stuck() && now >= m.slowBy
+}
+
+// counts reports whether the time since the last tick counts for growth. It does not if the process has slept.
+func (m *Machine) counts(now float64) bool { return m.grows(now) && now <= m.due+interruption }
 
 // noteChanges reports which beliefs about headers, Retry-Afters and other processes have changed since the last tick.
 func (m *Machine) noteChanges(now float64) {

@@ -104,6 +104,7 @@ func TestFastAnswersAreNoSilence(t *testing.T) {
 func TestTheAnswerOfASilentCallDoesNotCount(t *testing.T) {
 	s := startSlowly(60, 0)
 	s.press(3)
+	s.Wait(s.now, 0, len(s.out))
 	before := s.Flight.bound
 	s.Answered(s.now, s.out[0].call, Answer{InFlight: len(s.out) - 1})
 	assert.InDelta(t, before, s.Flight.bound, 0)
