@@ -235,13 +235,11 @@ func tellWait(to io.Writer, sent time.Time, asked, most time.Duration) {
 
 // said returns why a request waits: the provider's message, if there is one.
 func said(why error) string {
-	if f := (*results.RequestError)(nil); errors.As(why, &f) {
-		if f.StatusCode > 0 {
-			return fmt.Sprintf("%s (%d)", f.Message, f.StatusCode)
-		}
-		return f.Message
+	f := results.FailureOf(why)
+	if f.StatusCode > 0 {
+		return fmt.Sprintf("%s (%d)", f.Message, f.StatusCode)
 	}
-	return why.Error()
+	return f.Message
 }
 
 func summary(o *run.Outcome) string {

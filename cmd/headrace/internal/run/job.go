@@ -45,6 +45,7 @@ type Job struct {
 	stale   atomic.Int64 // results that are older than a day
 
 	doneBefore int64 // results that the journal had at the start
+	unfit   atomic.Int64 // requests that did not fit a limit set during the run
 }
 
 // say prints a line on standard error.

@@ -58,9 +58,10 @@ func (o *Outcome) count(r *results.Result) {
 	}
 }
 
-// waits reports whether r was not worked on: the next process has another chance.
+// waits reports whether r was not worked on: the next process has another chance. It also has one for a request that no longer fitted a
+// limit: that was set during the run, because requests that do not fit the limits of the run itself are not handed to the limiter.
 func waits(r *results.Result) bool {
-	return r.State == node.Pending || r.State == node.Failed && errors.Is(r.Err, throttle.ErrLimited)
+	return r.State == node.Pending || r.State == node.Failed && (errors.Is(r.Err, throttle.ErrLimited) || errors.Is(r.Err, throttle.ErrCost))
 }
 
 // changed reports a request that is done and has changed since.

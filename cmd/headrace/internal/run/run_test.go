@@ -157,7 +157,7 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// A request that can never fit the limits fails: the next process would find the same.
+// A request that does not fit a limit set during the run waits for the next one, which has the limits of its flags.
 func TestWhatWaits(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -165,7 +165,7 @@ func TestWhatWaits(t *testing.T) {
 		err           error
 		failed, waits int64
 	}{
-		"too large for the limits": {node.Failed, &throttle.CostError{Limiter: "run", Amount: 2, Max: 1}, 1, 0},
+		"too large for the limits": {node.Failed, &throttle.CostError{Limiter: "run", Amount: 2, Max: 1}, 0, 1},
 		"waited for too long":      {node.Failed, &throttle.LimitedError{Limiter: "run"}, 0, 1},
 		"refused":                  {node.Pending, &adaptive.RateLimitHit{GivenUp: true}, 0, 1},
 		"failed":                   {node.Failed, io.EOF, 1, 0},
