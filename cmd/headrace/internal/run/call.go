@@ -3,6 +3,7 @@ package run
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -234,8 +235,14 @@ func reached(err error) string {
 	if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" {
 		return dial.Error()
 	}
+	if plain := (tls.RecordHeaderError{}); errors.As(err, &plain) {
+		return "the server does not use TLS: use http:// in --base-url"
+	}
 	if late := (*ended.LateError)(nil); errors.As(err, &late) && (late.Setting == "Timeouts.Call" || late.Setting == "Timeouts.Header") {
 		return fmt.Sprintf("no complete response within %s (--timeout)", late.After)
+	}
+	if failed := (*httpclient.Error)(nil); errors.As(err, &failed) && failed.Unwrap() != nil {
+		return failed.Unwrap().Error()
 	}
 	return err.Error()
 }
@@ -295,14 +302,14 @@ func (c *caller) failed(q *requests.Request, number int64, f *results.RequestErr
 	if f.Code != results.NotJSON && f.Location == "" {
 		what = fmt.Sprintf("%d: %s", f.StatusCode, f.Message)
 	}
-	return c.end(systematic(f, string(c.scrub([]byte(c.target(q.URL)))), what))
+	return c.end(systematic(f, string(c.scrub([]byte(c.target(q.URL))))+c.reach.proxy.through(), c.reach.proxy, what))
 }
 
 func (c *caller) wrongKey(says string) string {
 	if c.KeyName == "" {
 		return fmt.Sprintf("%s requires a key (401): %s. Use --api-key-env to name the environment variable that holds it", c.Base.Host, says)
 	}
-	return fmt.Sprintf("%s rejects the key in %s (401): %s", c.Base.Host, c.KeyName, says)
+	return fmt.Sprintf("%s rejects the key in %s (401): %s. Set %s to a valid key", c.Base.Host, c.KeyName, strings.TrimRight(says, "."), c.KeyName)
 }
 
 // scrub removes secrets from a text that the server sent.

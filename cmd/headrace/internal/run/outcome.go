@@ -3,6 +3,7 @@ package run
 import (
 	"errors"
 	"fmt"
+	"os"
 	"syscall"
 	"time"
 
@@ -29,6 +30,7 @@ type Outcome struct {
 	LeftBad int64 // the failures among them
 	LeftOut bool  // the files no longer contain those either
 	Stale   int64 // results of earlier processes that are older than a day
+	Edited  bool  // the file of requests has changed since it was scanned
 
 	Elapsed time.Duration
 	Flow    *flow.Report
@@ -82,6 +84,9 @@ func (j *Job) finish() {
 	o.LeftBad = o.Left - min(o.Left, max(0, j.doneBefore-o.Resumed))
 	o.LeftOut = j.lines != nil || j.files != nil && j.files.Rewritten()
 	o.Total = o.Done + o.Resumed + o.Failed + o.Waiting
+	if now, err := os.Stat(j.Requests); err == nil && j.scanned != nil {
+		o.Edited = now.Size() != j.scanned.Size() || !now.ModTime().Equal(j.scanned.ModTime())
+	}
 	if j.scan != nil {
 		o.Waiting += max(0, j.scan.Lines-o.Total)
 		o.Total = max(o.Total, j.scan.Lines)

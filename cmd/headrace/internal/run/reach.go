@@ -24,6 +24,7 @@ const (
 // everything, are not failures of a request: it waits, as for a rate limit, and so do all others.
 type reach struct {
 	host    string
+	proxy   proxy // through which calls are made
 	maxWait time.Duration
 
 	mu       sync.Mutex         // guards everything below
@@ -64,9 +65,9 @@ func (g *reach) lost(now time.Time, err error) (pause time.Duration, ever bool, 
 	g.failed++
 	switch gone := now.Sub(g.since); {
 	case !g.answered && g.failed >= deadAfter:
-		return 0, false, &StopError{Unreachable, fmt.Sprintf("%s cannot be reached: %v. Check --base-url, and whether the service is up", g.host, err)}
+		return 0, false, &StopError{Unreachable, fmt.Sprintf("%s cannot be reached%s: %v. Check %s--base-url, and whether the service is up", g.host, g.proxy.through(), err, g.proxy.first())}
 	case gone >= g.maxWait:
-		return 0, true, &StopError{Unreachable, fmt.Sprintf("%s has been unreachable for %s: %v", g.host, gone.Round(time.Second), err)}
+		return 0, true, &StopError{Unreachable, fmt.Sprintf("%s has been unreachable%s for %s: %v", g.host, g.proxy.through(), gone.Round(time.Second), err)}
 	}
 	return g.pauses(now), g.answered, nil
 }
