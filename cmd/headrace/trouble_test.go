@@ -164,7 +164,7 @@ func TestRequestsThatAreAdded(t *testing.T) {
 		return cmd.Wait()
 	})
 	require.Zero(t, status, errs)
-	assert.Contains(t, errs, "r.jsonl has changed during the run: run the same command again to send what was added\n")
+	assert.Contains(t, errs, "r.jsonl has changed during the run: run the same command again to send what was added or changed\n")
 	status, _, errs = p.run()
 	require.Zero(t, status, errs)
 	assert.Contains(t, errs, "5 requests: 2 done, 3 done before")

@@ -144,7 +144,7 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 		fmt.Fprintf(to, "%s has no requests: each is a JSON object in a line of its own\n", inputName(s.Requests))
 	}
 	if o.Edited {
-		fmt.Fprintf(to, "%s has changed during the run: run the same command again to send what was added\n", s.Requests)
+		fmt.Fprintf(to, "%s has changed during the run: run the same command again to send what was added or changed\n", s.Requests)
 	}
 	if o.Stale > 0 {
 		fmt.Fprintf(to, "%s older than a day (--fresh sends their requests again)\n", plural(o.Stale, "resumed result"))
