@@ -191,6 +191,7 @@ func TestAnOutageFailsFewRequests(t *testing.T) {
 	status, _, errs := p.run("--concurrency", "1", "--max-attempts", "1")
 	require.Equal(t, 1, status, errs)
 	assert.Contains(t, errs, "79 done, 21 failed", "one must not be retried")
+	assert.Regexp(t, `all calls to 127\.0\.0\.1:\d+ fail, 21 requests in a row: 500: .*\. All requests wait until it works again, for at most 15m0s \(--max-wait\)\n`, errs)
 
 	calls.Store(-1 << 40)
 	status, _, errs = p.run("--concurrency", "1", "--max-attempts", "1", "--max-wait", "1s", "--fresh")

@@ -39,6 +39,7 @@ type caller struct {
 	alike   alike
 	once    func(*requests.Request) string // the Idempotency-Key
 	stop    context.CancelCauseFunc        // of the run
+	say     func(text string)              // prints a line
 	why     atomic.Pointer[StopError]      // the reason why the run was stopped
 }
 
@@ -178,6 +179,7 @@ func (c *caller) broken(ctx context.Context, q *requests.Request, number int64, 
 			continue
 		}
 		pause, ever, stop := c.reach.lost(time.Now(), errors.New(string(text)))
+		c.tell()
 		switch {
 		case stop != nil:
 			return c.end(stop)
@@ -208,11 +210,19 @@ func (c *caller) health(f *adaptive.Feedback, line int64, status int, says strin
 		return nil
 	}
 	pause, stop := c.reach.broke(time.Now(), line, errors.New(says))
+	c.tell()
 	if pause > 0 {
 		f.Verdict, f.Kind, f.Source = adaptive.Overloaded, adaptive.UnknownKind, "an outage"
 		f.RetryAfter = max(f.RetryAfter, pause)
 	}
 	return stop
+}
+
+// tell prints why all requests wait, if that is new.
+func (c *caller) tell() {
+	if text := c.reach.takeNews(); text != "" {
+		c.say(text)
+	}
 }
 
 // wait returns errAgain after d, or why ctx has ended.

@@ -15,7 +15,7 @@ func (j *Job) caller(stop context.CancelCauseFunc) (*caller, error) {
 		return nil, err
 	}
 	c := &caller{
-		Run: j.Run, once: j.idempotencyKey, stop: stop, reach: reach{host: j.Base.Host, proxy: via, maxWait: j.MaxWait},
+		Run: j.Run, once: j.idempotencyKey, stop: stop, say: j.say, reach: reach{host: j.Base.Host, proxy: via, maxWait: j.MaxWait},
 		alike: alike{off: j.MaxFailures != nil}, hard: j.guard.Stats().Limits.Windows,
 	}
 	config := httpclient.Config{
