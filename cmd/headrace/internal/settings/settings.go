@@ -188,7 +188,24 @@ func (r *Run) key(p *problems, name string, getenv func(string) string) {
 	if value == "" && !r.DryRun {
 		p.addf("--api-key-env", "the environment variable %s is not set: set it to the key, or name another", r.KeyName)
 	}
+	if problem := notKey(value); problem != "" {
+		p.addf("--api-key-env", "the environment variable %s %s: set it to the key alone", r.KeyName, problem)
+	}
 	r.Key = httpclient.NewSecret(value)
+}
+
+// notKey returns why value is not a key, as it is copied into a variable by mistake; it is empty if value may be one.
+func notKey(value string) string {
+	scheme, _, words := strings.Cut(value, " ")
+	switch {
+	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }):
+		return "has a line break or another character that no key has"
+	case strings.Trim(value, `"'`) != value:
+		return "has quotes around the key"
+	case words && strings.EqualFold(scheme, "bearer"):
+		return "begins with " + scheme
+	}
+	return ""
 }
 
 // credentials reports whether a header already holds a key.

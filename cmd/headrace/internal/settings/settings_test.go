@@ -99,6 +99,28 @@ func TestProblemsNameTheirFlag(t *testing.T) {
 	require.ErrorContains(t, err, "has to begin with https://")
 }
 
+// What cannot be a key is a mistake of the command, and not a service that fails.
+func TestWhatIsNoKey(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]string{
+		"sk-secret\nsk-secret":  "has a line break or another character that no key has",
+		"sk-secret\u200b":       "has a line break or another character that no key has",
+		`"sk-secret"`:           "has quotes around the key",
+		"'sk-secret'":           "has quotes around the key",
+		"Bearer sk-secret":      "begins with Bearer",
+		" sk-secret\n":          "",
+		"no key":                "",
+		"bearer-of-this-secret": "",
+	} {
+		_, err := settings.Resolve(usual(), env("OPENAI_API_KEY", value))
+		if want == "" {
+			assert.NoError(t, err, value)
+			continue
+		}
+		assert.EqualError(t, err, "--api-key-env: the environment variable OPENAI_API_KEY "+want+": set it to the key alone")
+	}
+}
+
 func TestAllCapsHold(t *testing.T) {
 	t.Parallel()
 	f := usual()
