@@ -171,7 +171,7 @@ func (m *Mirror) exceeded(used float64) bool {
 	if m.turn.Windowed() {
 		room = m.limit * (1 + remembered/max(m.turn.span, leastTurn))
 	}
-	return m.Known && used > (1+draftShare)*room
+	return m.Known && used > (1+rare)*room
 }
 
 // old reports whether the newest answer is about a window before the last one. When this one began, and what was sent in it, is unknown
