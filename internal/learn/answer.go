@@ -21,7 +21,7 @@ func (m *Machine) Answered(now float64, c Call, a Answer) {
 	if holds := m.levels.Taken(now, c); m.higher.Taken(now, c) || holds && !m.marked { // else no limit is known that ended the slow start
 		m.Flight.Climb(m.needed())
 	}
-	m.trust.Taken()
+	m.trust.Taken(now)
 	if m.quota.draft.Taken(c, a.Used) {
 		m.distrust(now)
 	}

@@ -176,12 +176,11 @@ func (m *Mirror) exceeded(used float64) bool {
 	if m.turn.Windowed() {
 		room = m.limit * (1 + remembered/max(m.turn.span, leastTurn))
 	}
-	return m.Known && used > (1+draftShare)*room
+	return m.Known && used > (1+rare)*room
 }
 
-// old reports whether the newest answer is about a window before the last one. When this one began, and what was sent in it, is unknown
-// then.
-func (m *Mirror) old() bool { return m.turn.At > m.heard+2*m.turn.span }
+// old reports whether the newest answer is about an earlier window. What other processes have used of this one is unknown then.
+func (m *Mirror) old() bool { return m.turn.At > m.heard+m.turn.span }
 
 // windowWait spreads what is left of a window over the rest of its time, unless n is saved.
 func (m *Mirror) windowWait(now, n, own float64, saved bool) (wait, left float64) {

@@ -104,7 +104,7 @@ func TestNineTenthsHold(t *testing.T) {
 func TestRefusalsWhileHeadersAreIgnoredCountForNothing(t *testing.T) {
 	tr := Trust{until: 100, pause: 60}
 	for range 100 {
-		tr.Taken()
+		tr.Taken(0)
 		assert.False(t, tr.Broken(50))
 	}
 	assert.False(t, tr.Ignored(100))
