@@ -276,11 +276,37 @@ func TestTheFirstOfManyIsNotAlone(t *testing.T) {
 	}
 }
 
-func TestACapThatHasHeldReopensAtOnce(t *testing.T) {
-	r := claimedAndShut()
-	r.claim.sent = newFor
-	assert.Zero(t, r.Wait(r.Door.Until, 100, 0))
-	assert.Equal(t, 5, r.InFlight())
+// While a cap that has fallen drains, nothing is admitted. The first admitted call does not prove that the old level holds.
+func TestTheBoundReopensCallByCallUnlessCallsAreSpaced(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		alter func(*machineRun)
+		want  int
+	}{
+		{"a cap that has held for long", func(r *machineRun) { r.claim.sent = newFor }, 1},
+		{"a cap that others share", func(r *machineRun) { r.Flight.Hover(5) }, 1},
+		{"a refuted cap before a rate is measured", func(r *machineRun) { r.Flight.Claimed = false }, 1},
+		{"a rate", func(r *machineRun) {
+			r.Flight.Claimed = false
+			r.Calls.Expect(0.1, 20, false)
+		}, 5},
+		{"headers", func(r *machineRun) {
+			r.Flight.Claimed = false
+			r.Heard(1.4, r.send(1.4), told(6, 5, 10), Told{})
+		}, 5},
+		{"headers that are ignored", func(r *machineRun) {
+			r.Flight.Claimed = false
+			r.Heard(1.4, r.send(1.4), told(6, 5, 10), Told{})
+			r.trust.Low(1.4)
+		}, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := claimedAndShut()
+			c.alter(r)
+			r.Wait(r.Door.Until, 100, 0)
+			assert.Equal(t, c.want, r.InFlight())
+		})
+	}
 }
 
 func TestCallsInFlightAreNotReopened(t *testing.T) {

@@ -228,10 +228,10 @@ func (f *Flight) Return(n float64) {
 	}
 }
 
-// Reopen raises a bound that is steady or returns to its level again, from n calls in flight and by one for each answer: after a
-// pause all callers wait, and would go at once.
+// Reopen raises the bound again, from n calls in flight and by one for each answer: after a pause all callers wait, and would go
+// at once.
 func (f *Flight) Reopen(n int) {
-	if b := float64(f.Bound(0)); (f.mode == steady || f.mode == returning) && float64(n+1) < b {
+	if b := float64(f.Bound(0)); float64(n+1) < b {
 		f.mode, f.bound, f.level, f.active = returning, float64(n+1), max(f.level, b), 0
 	}
 }

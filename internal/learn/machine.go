@@ -250,7 +250,7 @@ func (m *Machine) wait(now, tokens float64, inFlight int) float64 {
 	} else if found > 0 {
 		m.opened(found)
 	}
-	if m.reopens && m.Flight.Claimed && m.claim.sent < newFor {
+	if m.reopens && (m.Flight.Claimed || !m.spaces(now)) {
 		m.Flight.Reopen(inFlight)
 	}
 	m.reopens = false
@@ -269,6 +269,11 @@ func (m *Machine) wait(now, tokens float64, inFlight int) float64 {
 		return d
 	}
 	return m.paceWait(now, tokens, inFlight < m.few)
+}
+
+// spaces reports whether a measured rate or headers space the calls.
+func (m *Machine) spaces(now float64) bool {
+	return m.Calls.On || m.quota.Known() && !m.trust.Ignored(now)
 }
 
 // paceWait is how long the headers and the pace hold a call back.
