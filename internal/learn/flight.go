@@ -227,11 +227,18 @@ func (f *Flight) Return(n float64) {
 	}
 }
 
-// Reopen raises a bound that is steady or returns to its level again, from n calls in flight and by one for each answer: after a
-// pause all callers wait, and would go at once.
+// Reopen raises the bound again, from n calls in flight and by one for each answer: after a pause all callers wait, and would go at
+// once. A cap that is steady or returns to its level goes back to that. Without one, nothing is known of the limit: the slow start
+// begins again.
 func (f *Flight) Reopen(n int) {
-	if b := float64(f.Bound(0)); (f.mode == steady || f.mode == returning) && float64(n+1) < b {
-		f.mode, f.bound, f.level, f.active = returning, float64(n+1), max(f.level, b), 0
+	b, from := float64(f.Bound(0)), float64(n+1)
+	switch {
+	case from >= b:
+	case !f.Claimed:
+		f.bound = 0
+		f.Restart(from)
+	case f.mode == steady || f.mode == returning:
+		f.mode, f.bound, f.level, f.active = returning, from, max(f.level, b), 0
 	}
 }
 

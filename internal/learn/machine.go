@@ -320,7 +320,7 @@ func (m *Machine) wait(now, tokens float64, inFlight int) float64 {
 	} else if found > 0 {
 		m.opened(found)
 	}
-	if m.reopens && m.Flight.Claimed && m.claim.sent < newFor {
+	if m.reopens && (m.Flight.Claimed || !m.Calls.On) && m.claim.sent < newFor {
 		m.Flight.Reopen(inFlight)
 	}
 	m.reopens = false
