@@ -228,17 +228,33 @@ func (f *Flight) Return(n float64) {
 	}
 }
 
-// Reopen raises the bound again, from n calls in flight and by one for each answer: after a pause all callers wait, and would go
-// at once.
+// Reopen raises the bound again, from n calls in flight and by one for each answer: after a pause all callers wait, and would go at
+// once. A cap returns to its level. Without one, nothing is known of the limit: the slow start begins again.
 func (f *Flight) Reopen(n int) {
-	if b := float64(f.Bound(0)); float64(n+1) < b {
-		f.mode, f.bound, f.level, f.active = returning, float64(n+1), max(f.level, b), 0
+	b, from := float64(f.Bound(0)), float64(n+1)
+	switch {
+	case from >= b:
+	case !f.Claimed:
+		f.bound = 0
+		f.Restart(from)
+	default:
+		f.mode, f.bound, f.level, f.active = returning, from, max(f.level, b), 0
 	}
 }
 
 // Back undoes Return.
 func (f *Flight) Back() {
 	f.mode, f.bound, f.level, f.active = f.kept.mode, f.kept.bound, f.kept.level, 0
+}
+
+// Reached has a bound that hovers go on one cut below n, where a trial of more was rejected, and reports whether it is higher than
+// before. A rejection that no trial caused would have cut it from there, too.
+func (f *Flight) Reached(n float64) (higher bool) {
+	n *= 1 - hoverCut
+	if higher = f.mode == hovering && n > f.bound; higher {
+		f.bound, f.level = n, n
+	}
+	return higher
 }
 
 // Climb goes on to raise the bound, because more than that holds. needed is what the pace takes.
