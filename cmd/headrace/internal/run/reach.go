@@ -42,7 +42,7 @@ type reach struct {
 // newsEvery is the minimum time between two lines about a service that fails or cannot be reached.
 const newsEvery = time.Minute
 
-// begins sets the news. An outage that begins again soon is not told twice.
+// begins sets the news, unless there was some shortly before.
 func (g *reach) begins(now time.Time, why string) {
 	if g.told.IsZero() || now.Sub(g.told) >= newsEvery {
 		g.news, g.told = fmt.Sprintf("%s. All requests wait until it works again, for at most %s (--max-wait)", why, g.maxWait), now

@@ -121,6 +121,27 @@ func TestWhatIsNoKey(t *testing.T) {
 	}
 }
 
+// A header that net/http rejects would fail each call, and one that it ignores would be missing.
+func TestHeadersThatCannotBeSent(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]string{
+		"X(Y): secret": `one of them is not "Name: value"`, "X Y: secret": `one of them is not "Name: value"`, ": secret": `one of them is not "Name: value"`,
+		"X: secret\x01": `one of them is not "Name: value"`, "X: secret\n": "", "X-My_Id.1: é\tb": "", "X:": "",
+		"host: secret":           "Host cannot be set: it follows from --base-url and the request",
+		"Content-Length: 5":      "Content-Length cannot be set: it follows from --base-url and the request",
+		"transfer-encoding: any": "Transfer-Encoding cannot be set: it follows from --base-url and the request",
+	} {
+		f := usual()
+		f.Header = []string{header}
+		_, err := settings.Resolve(f, env("OPENAI_API_KEY", "k"))
+		if want == "" {
+			assert.NoError(t, err, header)
+			continue
+		}
+		assert.EqualError(t, err, "--header: "+want)
+	}
+}
+
 func TestAllCapsHold(t *testing.T) {
 	t.Parallel()
 	f := usual()
