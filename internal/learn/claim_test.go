@@ -309,39 +309,6 @@ func TestTheBoundReopensCallByCallUnlessCallsAreSpaced(t *testing.T) {
 	}
 }
 
-// Once the cap on trial is refuted and nothing has been admitted, there is no pace and no cap: all callers wait, and would go at once.
-func TestTheSlowStartBeginsAgainAfterARefutedCap(t *testing.T) {
-	r := claimedAndShut()
-	c := r.send(r.Door.Until)
-	c.Others = 2 // it is rejected below half of the cap
-	r.Refused(c.At+0.1, c, Refusal{})
-	assert.False(t, r.Flight.Claimed || r.Calls.On)
-	for _, inFlight := range []int{2, 1} {
-		at := r.Door.Until
-		assert.Zero(t, r.Wait(at, 100, inFlight))
-		assert.True(t, r.Flight.Starting())
-		assert.Equal(t, inFlight+1, r.InFlight())
-		r.Refused(at+0.1, r.send(at), Refusal{})
-	}
-	at := r.Door.Until
-	r.Wait(at, 100, 0)
-	for n := 2; n <= 8; n++ {
-		r.Answered(at+0.1, r.send(at), Answer{Used: 100, InFlight: n - 2})
-		at += 0.1
-		assert.Equal(t, n, r.InFlight(), "also above the cap")
-	}
-}
-
-// What a pace spaces does not go at once.
-func TestThereIsNoSlowStartAfterAPauseWithAPace(t *testing.T) {
-	r := claimedAndShut()
-	r.Flight.Claimed = false
-	r.Calls.Cut(5, 20, false)
-	r.Wait(r.Door.Until, 100, 0)
-	assert.False(t, r.Flight.Starting())
-	assert.Equal(t, 11, r.InFlight(), "what the pace takes")
-}
-
 func TestCallsInFlightAreNotReopened(t *testing.T) {
 	r := claimedAndShut()
 	assert.Zero(t, r.Wait(r.Door.Until, 100, 3))

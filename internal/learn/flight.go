@@ -228,17 +228,11 @@ func (f *Flight) Return(n float64) {
 	}
 }
 
-// Reopen raises the bound again, from n calls in flight and by one for each answer: after a pause all callers wait, and would go at
-// once. A cap returns to its level. Without one, nothing is known of the limit: the slow start begins again.
+// Reopen raises the bound again, from n calls in flight and by one for each answer: after a pause all callers wait, and would go
+// at once.
 func (f *Flight) Reopen(n int) {
-	b, from := float64(f.Bound(0)), float64(n+1)
-	switch {
-	case from >= b:
-	case !f.Claimed:
-		f.bound = 0
-		f.Restart(from)
-	default:
-		f.mode, f.bound, f.level, f.active = returning, from, max(f.level, b), 0
+	if b := float64(f.Bound(0)); float64(n+1) < b {
+		f.mode, f.bound, f.level, f.active = returning, float64(n+1), max(f.level, b), 0
 	}
 }
 
