@@ -74,6 +74,7 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal, measured Rate) {
 	m.Calls.Cut(measured.Calls, Cycle(measured.Calls), measured.Few)
 	m.Calls.SetCycle(m.cycle())
 	m.rememberAdmitted(now, c, measured.Span)
+	m.refuted = m.calm.Agreed() && r.showsRoom(c.Tokens)
 	m.rates.Marked(now, m.Calls.Rate, m.calm.Agreed())
 	m.compareWithCap(now, measured.Span)
 	if m.ofTokens(r) && c.Tokens > 0 { // a call that took none says nothing of their rate

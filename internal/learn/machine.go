@@ -27,6 +27,7 @@ type Machine struct {
 	trust    Trust
 	rtt      float64 // smoothed round-trip time of a call that was taken, seconds
 	large    int     // refused calls above the mean of tokens, less others
+	refuted  bool    // the headers showed room at the last mark, and marks agree about a rate that is lower
 
 	// The last decision, and what has come since.
 	epoch     epoch
@@ -312,7 +313,7 @@ func (m *Machine) headersWait(now, tokens float64, s saved) (q quotaWait) {
 	if d := &m.quota.draft; q.tries {
 		m.note(Decision{At: now, Kind: Probe, Of: d.of, From: d.refill, To: d.pace, Why: WhyDraft})
 	}
-	if q.room && m.spans.Window == 0 {
+	if q.room && m.spans.Window == 0 && !m.refuted {
 		m.Calls.Hasten()
 	} else {
 		m.Calls.Slow()

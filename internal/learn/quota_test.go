@@ -116,6 +116,29 @@ func TestHeadersThatShowRoomSpeedThePaceUp(t *testing.T) {
 	assert.InDelta(t, 1, r.Calls.Pace(), 0.1)
 }
 
+// Headers about a limit of ten times as much always show room. Once rejections have measured a rate that is lower, that is no reason
+// to exceed it every few seconds.
+func TestRoomBeyondARateThatMarksAgreeAboutIsNotUsed(t *testing.T) {
+	for settled, want := range map[bool]float64{true: 10.5, false: 40} {
+		r := runMachine(Config{CallRate: 10})
+		if settled {
+			r.calm.agreed = enough
+		}
+		at := 0.0
+		for ; at < 5; at += 0.1 {
+			r.Answered(at+0.1, r.send(at), Answer{Used: 100, InFlight: 1, Calls: told(6000, 99, 0.01)})
+		}
+		r.Wait(at, 100, 1)
+		r.Refused(at, r.send(at), Refusal{Asked: 1, Calls: told(6000, 99, 0.01)})
+		for end := at + 6; at < end; {
+			at += max(0.01, r.Wait(at, 100, 1))
+			r.Answered(at+0.1, r.send(at), Answer{Used: 100, InFlight: 1, Calls: told(6000, 99, 0.01)})
+		}
+		assert.Greater(t, r.Calls.Pace(), want/2, settled)
+		assert.Less(t, r.Calls.Pace(), want, settled)
+	}
+}
+
 // The first answers come in any order: one of them shows that the bucket was full.
 func TestAnAnswerThatWasOvertakenShowsAFullBucket(t *testing.T) {
 	q := &quotaRun{}
