@@ -307,3 +307,26 @@ func TestAfterAnOutageTheSlowStartGoesOn(t *testing.T) {
 	assert.False(t, r.marked)
 	assert.Equal(t, 100, r.InFlight())
 }
+
+// A cap that is refuted soon after another rejection has not held for long since. The few calls that errors let through measure a rate
+// that is far too low.
+func TestWhatARefutedCapLetThroughInTheLastMinuteIsTriedAgain(t *testing.T) {
+	r := runMachine(Config{Initial: 4, Max: 200})
+	r.Flight.Cap(5, 1)
+	r.Flight.Claimed = true
+	for i := 1; i <= 700; i++ { // ten a second
+		c := r.send(float64(i) / 10)
+		r.Answered(c.At+0.01, c, Answer{Used: 100, InFlight: 4})
+	}
+	r.beginEpoch(r.last.At)
+	r.tally.Mark(r.last)
+	r.claim.crowds = convinced // no cap explains the rejections
+	r.Answered(72.1, r.send(72), Answer{Used: 100, InFlight: 4})
+	r.Refused(75.1, r.send(75), Refusal{})
+	assert.False(t, r.Flight.Claimed)
+	assert.Less(t, r.Calls.Rate, 1.)
+	for now := r.Door.Until; now < 200 && r.reasons(WhyBefore) == 0; now += 0.1 {
+		r.Wait(now, 100, 0)
+	}
+	assert.InDelta(t, 55.*10/unmeasured, r.Calls.Rate, 0.1, "in five of the last sixty seconds hardly a call got through")
+}

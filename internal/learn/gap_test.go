@@ -50,7 +50,7 @@ func TestACallAboveACapWaitsAfterTheOneBefore(t *testing.T) {
 	assert.Zero(t, r.Wait(5.04, 100, 9), "where it replaces an answer")
 }
 
-// silentRate plays calls of trip seconds against a bucket whose refusals say nothing, and returns how many calls a second are
+// silentRate plays calls of trip seconds against a bucket with refusals that say nothing, and returns how many calls a second are
 // taken in the second half.
 func (r *machineRun) silentRate(rate, burst, trip, seconds float64) float64 {
 	const step, refusal = 0.01, 0.2
@@ -103,7 +103,7 @@ func TestASmallBucketIsNotStarvedAsACap(t *testing.T) {
 // Calls in flight vary little at a steady pace, so that refusals of the rate come at one level.
 func TestARateThatAgreedIsNotStarvedAsACap(t *testing.T) {
 	const rate, burst, trip = 7.93, 3, 4.4
-	for _, seed := range []uint64{16, 18} { // whose levels agree by chance
+	for _, seed := range []uint64{16, 18} { // their levels agree by chance
 		r := runMachine(Config{Initial: 4, Max: 1000, Blind: true, Seed: seed})
 		assert.Greater(t, r.silentRate(rate, burst, trip, 1200)/rate, 0.9, "seed %d", seed)
 	}

@@ -56,7 +56,7 @@ func (r *Refusal) reset(tokens float64) (seconds float64) {
 	return seconds
 }
 
-const unmeasured = rarestProbe // seconds: what the headers let through in them has held, although no refusal has measured it
+const unmeasured = rarestProbe // seconds: what headers or a cap have let through in them has held, although no refusal has measured it
 
 // Refused says that a call was refused.
 func (m *Machine) Refused(now float64, c Call, r Refusal) {

@@ -19,7 +19,7 @@ func (m *Machine) beginTrials(now float64) {
 	}
 }
 
-// dueLevel is the memory of calls in flight whose trial is due, if there is one.
+// dueLevel is the memory of calls in flight with a trial that is due, if there is one.
 func (m *Machine) dueLevel(now float64) *Memory {
 	switch {
 	case m.levelTried():

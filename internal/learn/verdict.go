@@ -42,6 +42,9 @@ func (m *Machine) judge(now float64, c Call, r *Refusal, tested bool) (verdict, 
 		m.claim.Forget()
 		m.stopLevels(now)
 	}
+	if m.Flight.Claimed && !isACap {
+		m.rates.Held(now, m.tally.since(c, unmeasured).Calls/unmeasured)
+	}
 	kept := m.Flight.Claimed && r.asksToWait() // a cap asks for no wait: one that does says nothing against it, if it is random
 	m.Flight.Claimed = isACap
 	switch {
