@@ -39,7 +39,7 @@ type Answer struct {
 func AnswerIn(err error) (found Answer, ok bool) {
 	var a answer
 	walk(err, a.read)
-	return Answer{Status: a.status, Header: a.header, Body: a.whole()}, a.status != 0
+	return Answer{Status: a.status, Header: a.header, Body: a.bodyOrWords()}, a.status != 0
 }
 
 // answer is what the errors of one tree tell about the provider's answer.
@@ -75,14 +75,14 @@ func (a *answer) read(err error) {
 	if a.body == nil {
 		a.body = bodyIn(err)
 	}
-	a.listen(err)
+	a.readWords(err)
 }
 
-// listen takes over the words of err.
-func (a *answer) listen(err error) {
+// readWords takes over the words of err.
+func (a *answer) readWords(err error) {
 	defer survive()
 	if e, ok := err.(interface{ ErrorCode() string }); ok {
-		a.note(&a.words.Code, reflect.ValueOf(e.ErrorCode()))
+		a.keepCode(&a.words.Code, reflect.ValueOf(e.ErrorCode()))
 	}
 	if e, ok := err.(interface{ ErrorMessage() string }); ok {
 		keep(&a.words.Message, reflect.ValueOf(e.ErrorMessage()))
@@ -91,16 +91,16 @@ func (a *answer) listen(err error) {
 	if !v.IsValid() {
 		return
 	}
-	a.note(&a.words.Code, v.FieldByName("Code"))
-	a.note(&a.words.Code, v.FieldByName("ErrorCode"))
-	a.note(&a.words.Type, v.FieldByName("Type"))
+	a.keepCode(&a.words.Code, v.FieldByName("Code"))
+	a.keepCode(&a.words.Code, v.FieldByName("ErrorCode"))
+	a.keepCode(&a.words.Type, v.FieldByName("Type"))
 	keep(&a.words.Status, v.FieldByName("Status"))
 	keep(&a.words.Message, v.FieldByName("Message"))
 	keep(&a.words.Details, v.FieldByName("Details"))
 }
 
-// note keeps what names the error.
-func (a *answer) note(word *any, f reflect.Value) {
+// keepCode keeps what names the error.
+func (a *answer) keepCode(word *any, f reflect.Value) {
 	keep(word, f)
 	if f.Kind() == reflect.Interface || f.Kind() == reflect.Pointer {
 		f = f.Elem()
@@ -117,8 +117,8 @@ func keep(word *any, f reflect.Value) {
 	}
 }
 
-// whole returns the body, or what can stand in for it.
-func (a *answer) whole() (body []byte) {
+// bodyOrWords returns the body, or what can stand in for it.
+func (a *answer) bodyOrWords() (body []byte) {
 	defer survive()
 	if a.body != nil {
 		return a.body

@@ -1,8 +1,6 @@
 package adaptive
 
-import (
-	"strings"
-)
+import "strings"
 
 // DefaultDetector judges an error by a RateLimitHit in it; else by the status,
 // error code and headers of AnswerIn; else by words such as "rate limit" in the

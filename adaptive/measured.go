@@ -75,10 +75,19 @@ func (m Measured) start(now time.Time, seed uint64, saved learn.Saved) *measured
 	m = m.WithDefaults()
 	s := &measured{base: now}
 	s.machine = learn.New(learn.Config{
-		Initial: float64(m.Initial), Max: float64(m.Max), Blind: m.IgnoreHeaders,
-		CallRate: lowest(m.Prior, throttle.Requests), TokenRate: lowest(m.Prior, throttle.Tokens),
-		CallBurst: atOnce(m.Prior, throttle.Requests), TokenBurst: atOnce(m.Prior, throttle.Tokens), Few: firstBurst,
-		Saved: saved, Share: m.share, Seed: seed, Off: m.without, Decide: s.decide,
+		Initial:    float64(m.Initial),
+		Max:        float64(m.Max),
+		Blind:      m.IgnoreHeaders,
+		CallRate:   lowest(m.Prior, throttle.Requests),
+		TokenRate:  lowest(m.Prior, throttle.Tokens),
+		CallBurst:  atOnce(m.Prior, throttle.Requests),
+		TokenBurst: atOnce(m.Prior, throttle.Tokens),
+		Few:        firstBurst,
+		Share:      m.share,
+		Seed:       seed,
+		Off:        m.without,
+		Saved:      saved,
+		Decide:     s.decide,
 	})
 	return s
 }
@@ -123,7 +132,7 @@ type measured struct {
 
 func (s *measured) seconds(t time.Time) float64 { return t.Sub(s.base).Seconds() }
 
-func (s *measured) time(seconds float64) time.Time { return s.base.Add(duration(seconds)) }
+func (s *measured) time(seconds float64) time.Time { return s.base.Add(nanoseconds(seconds)) }
 
 // endless is a wait, in seconds, that only an event ends: a year.
 const endless = 365 * 24 * 3600
@@ -133,10 +142,14 @@ func duration(seconds float64) time.Duration {
 	if seconds >= endless {
 		return throttle.Forever
 	}
+	return nanoseconds(seconds)
+}
+
+func nanoseconds(seconds float64) time.Duration {
 	return time.Duration(math.Ceil(seconds * float64(time.Second)))
 }
 
-func callOut(s *measured, x *throttle.Sent) learn.Call {
+func (s *measured) call(x *throttle.Sent) learn.Call {
 	return learn.Call{
 		Seq: x.Seq, At: s.seconds(x.At), Others: x.InFlight,
 		Tokens: float64(x.Cost.Of(throttle.Tokens)), Total: float64(x.Total.Tokens),
@@ -152,15 +165,15 @@ func (s *measured) Admit(now time.Time, c throttle.Cost, inFlight int) time.Dura
 func (s *measured) Slack(now time.Time) { s.machine.Slack(s.seconds(now)) }
 
 // OnSend implements throttle.Governor.
-func (s *measured) OnSend(_ time.Time, x throttle.Sent) { s.machine.Sent(callOut(s, &x)) }
+func (s *measured) OnSend(_ time.Time, x throttle.Sent) { s.machine.Sent(s.call(&x)) }
 
 // Before says that x was admitted before the first refusal, with those between the one
 // before and it. The first of them is not older than the state. Package guard asserts it.
-func (s *measured) Before(x throttle.Sent) { s.machine.Before(callOut(s, &x)) }
+func (s *measured) Before(x throttle.Sent) { s.machine.Before(s.call(&x)) }
 
 // OnResult implements State.
 func (s *measured) OnResult(now time.Time, x throttle.Sent, inFlight int, f Feedback) {
-	c := callOut(s, &x)
+	c := s.call(&x)
 	calls, tokens := told(&f.Meters[throttle.Requests]), told(&f.Meters[throttle.Tokens])
 	switch f.Verdict {
 	case OK:
@@ -176,7 +189,12 @@ func (s *measured) OnResult(now time.Time, x throttle.Sent, inFlight int, f Feed
 			return
 		}
 		s.machine.Refused(s.seconds(now), c, learn.Refusal{
-			Asked: f.RetryAfter.Seconds(), Names: limitOf(f.Kind), Mild: f.Verdict == Overloaded, Slow: f.SlowDown, Calls: calls, Tokens: tokens,
+			Asked:  f.RetryAfter.Seconds(),
+			Names:  limitOf(f.Kind),
+			Mild:   f.Verdict == Overloaded,
+			Slow:   f.SlowDown,
+			Calls:  calls,
+			Tokens: tokens,
 		})
 	case Unsent:
 		s.machine.Unsent(c)
@@ -190,7 +208,7 @@ func (s *measured) OnResult(now time.Time, x throttle.Sent, inFlight int, f Feed
 
 // OnMeters implements Listener.
 func (s *measured) OnMeters(now time.Time, x throttle.Sent, m [throttle.Units]Meter) {
-	s.machine.Heard(s.seconds(now), callOut(s, &x), told(&m[throttle.Requests]), told(&m[throttle.Tokens]))
+	s.machine.Heard(s.seconds(now), s.call(&x), told(&m[throttle.Requests]), told(&m[throttle.Tokens]))
 }
 
 // limitOf is the limit that k names. A detector may return any Kind.
@@ -212,8 +230,10 @@ const longestReset = 24 * time.Hour
 
 func told(m *Meter) learn.Told {
 	return learn.Told{
-		Known: m.Known && m.Limit > 0, // some providers declare a limit of 0 where there is none
-		Limit: float64(m.Limit), Remaining: float64(max(0, m.Remaining)), Reset: min(max(0, m.Reset), longestReset).Seconds(),
+		Known:     m.Known && m.Limit > 0, // some providers declare a limit of 0 where there is none
+		Limit:     float64(m.Limit),
+		Remaining: float64(max(0, m.Remaining)),
+		Reset:     min(max(0, m.Reset), longestReset).Seconds(),
 	}
 }
 

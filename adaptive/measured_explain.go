@@ -14,9 +14,9 @@ func (s *measured) Explain(time.Time) string {
 	m := s.machine
 	switch m.Bound() {
 	case learn.ByCalls:
-		return "the learned rate of " + paced(&m.Calls, "requests")
+		return "the learned rate of " + explainPace(&m.Calls, "requests")
 	case learn.ByTokens:
-		return "the learned rate of " + paced(&m.Tokens, "tokens")
+		return "the learned rate of " + explainPace(&m.Tokens, "tokens")
 	case learn.ByFlight:
 		return s.explainFlight()
 	case learn.Free, learn.ByGate, learn.ByProbe, learn.ByHeaders:
@@ -28,7 +28,7 @@ func (s *measured) explainFlight() string {
 	f := &s.machine.Flight
 	switch next := f.Next(); {
 	case float64(s.machine.InFlight()) >= f.Max:
-		return fmt.Sprintf("%.0f calls in flight, the most that the law may use (Max)", f.Max)
+		return fmt.Sprintf("%.0f calls in flight, the most that the controller may use (Max)", f.Max)
 	case f.Starting():
 		return fmt.Sprintf("a start with %d calls in flight, more until one is rejected", s.machine.InFlight())
 	case f.Claimed && !math.IsInf(next, 1):
@@ -38,8 +38,8 @@ func (s *measured) explainFlight() string {
 	}
 }
 
-// paced describes a pacer: what it lets through and when it tries more.
-func paced(p *learn.Pacer, unit string) string {
+// explainPace describes a pacer: what it lets through and when it tries more.
+func explainPace(p *learn.Pacer, unit string) string {
 	rate := amount(p.Pace()) + " " + unit + "/s"
 	switch next := p.Next(); {
 	case p.Hastened():

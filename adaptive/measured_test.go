@@ -91,3 +91,18 @@ func TestExplainSaysWhyThePaceRises(t *testing.T) {
 		assert.Contains(t, m.State.(adaptive.Explainer).Explain(m.now), want)
 	}
 }
+
+func TestATimeOfMeasuredIsRightAfterYears(t *testing.T) {
+	start := time.Unix(0, 0)
+	s, err := adaptive.Measured{}.Start(start, 1)
+	require.NoError(t, err)
+	now := start.Add(2 * 365 * 24 * time.Hour)
+	sent := throttle.Sent{Seq: 1, At: now}
+	s.OnSend(now, sent)
+	s.OnResult(now, sent, 0, adaptive.Feedback{Verdict: adaptive.Hit, RetryAfter: 5 * time.Second})
+	v := s.View()
+	assert.WithinDuration(t, now, v.GateUntil, 6*time.Second)
+	for d := range v.Decisions.Since(0) {
+		assert.WithinDuration(t, now, d.At, time.Second)
+	}
+}

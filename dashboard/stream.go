@@ -51,7 +51,11 @@ func (d *Dashboard) leave(r *reader) {
 	delete(d.readers, r)
 }
 
+// snapshotLocked is the whole state, which may differ from what other readers know. The next frame therefore has all limiters.
 func (d *Dashboard) snapshotLocked() []byte {
+	for _, t := range d.board.limiters {
+		t.sent = nil
+	}
 	text, err := json.Marshal(d.statusLocked())
 	if err != nil {
 		return nil
@@ -90,12 +94,12 @@ func (d *Dashboard) events(w http.ResponseWriter, req *http.Request) {
 	_ = out.SetReadDeadline(time.Time{}) // there is nothing more to read
 	alive := time.NewTicker(heartbeat)
 	defer alive.Stop()
-	for {
+	for last := false; ; {
 		_ = out.SetWriteDeadline(time.Now().Add(patience)) // a server that has none has bounds of its own
 		if _, err := w.Write(text); err != nil {
 			return
 		}
-		if out.Flush() != nil {
+		if out.Flush() != nil || last {
 			return
 		}
 		select {
@@ -105,8 +109,16 @@ func (d *Dashboard) events(w http.ResponseWriter, req *http.Request) {
 			text = []byte(": alive\n\n")
 		case <-req.Context().Done():
 			return
-		case <-d.ctx.Done():
-			return
+		case <-d.ctx.Done(): // the page keeps showing what it gets last
+			text, last = d.final(), true
 		}
 	}
+}
+
+// final is the state at the end.
+func (d *Dashboard) final() []byte {
+	d.recent(time.Now())
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.snapshotLocked()
 }

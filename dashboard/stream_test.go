@@ -169,6 +169,73 @@ func TestAStreamShowsThatItIsAlive(t *testing.T) {
 	})
 }
 
+// What a new reader begins with is not what earlier readers were sent last, so that the next frame may have to take it back.
+func TestAReaderLearnsThatAPauseEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, g := inBubble(t, Config{})
+		call(t, g)
+		ctx, end := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		states := func(in <-chan message) (all []string) {
+			for len(in) > 0 {
+				var f struct {
+					Limiters []Limiter `json:"limiters"`
+				}
+				if m := <-in; m.kind != "alive" {
+					require.NoError(t, json.Unmarshal([]byte(m.data), &f))
+				}
+				for _, l := range f.Limiters {
+					all = append(all, l.State)
+				}
+			}
+			return all
+		}
+		early := followed(ctx, d, &wg)
+		time.Sleep(20 * time.Second) // until the mean rate no longer changes
+		synctest.Wait()
+		assert.Contains(t, states(early), Open)
+		end()
+		wg.Wait()
+
+		g.Pause(time.Now().Add(time.Hour))
+		time.Sleep(soon)
+		late := followed(t.Context(), d, &wg)
+		synctest.Wait()
+		assert.Equal(t, []string{Paused}, states(late))
+		g.Resume()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		all := states(late)
+		require.NotEmpty(t, all)
+		assert.Equal(t, Open, all[len(all)-1])
+		d.Close()
+		wg.Wait()
+	})
+}
+
+// A page keeps what it was sent last, which has to be the end and not what was a moment before.
+func TestTheLastMessageIsTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, g := inBubble(t, Config{})
+		call(t, g)
+		var wg sync.WaitGroup
+		in := followed(t.Context(), d, &wg)
+		time.Sleep(10*time.Second + tick/2) // between two frames
+		call(t, g)
+		d.Close()
+		wg.Wait()
+		var last message
+		for m := range in {
+			last = m
+		}
+		assert.Equal(t, "snapshot", last.kind)
+		var status Status
+		require.NoError(t, json.Unmarshal([]byte(last.data), &status))
+		require.Len(t, status.Limiters, 1)
+		assert.Equal(t, int64(2), status.Limiters[0].Admitted)
+	})
+}
+
 // A reader that does not read keeps nothing waiting. When it reads again it gets a snapshot.
 func TestASlowReaderMissesFrames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

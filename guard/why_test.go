@@ -114,7 +114,7 @@ func TestWhyNamesTheBoundAndWhatComesNext(t *testing.T) {
 			wg.Go(func() { assert.NoError(t, do(t.Context(), l, ok(time.Second))) })
 		}
 		synctest.Wait()
-		assert.Equal(t, "1 in flight of 1, 1 waiting: held back by 1 calls in flight, the most that the law may use (Max)", l.Stats().Why)
+		assert.Equal(t, "1 in flight of 1, 1 waiting: held back by 1 calls in flight, the most that the controller may use (Max)", l.Stats().Why)
 		wg.Wait()
 	})
 }

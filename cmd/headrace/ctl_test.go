@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -143,6 +144,71 @@ func TestCtlSaysWhatToDo(t *testing.T) {
 	assert.Contains(t, errs, "the token is missing: set HEADRACE_TOKEN")
 }
 
+// shown is a run with a dashboard.
+type shown struct {
+	at   string // the dashboard
+	wait func() (status int, errs string)
+}
+
+// watched starts a run, and returns when its dashboard is up.
+func (p *place) watched(args ...string) shown {
+	p.t.Helper()
+	cmd := p.command(append(args, "--dashboard", "127.0.0.1:0")...)
+	read, write, err := os.Pipe()
+	require.NoError(p.t, err)
+	cmd.Stderr = write
+	require.NoError(p.t, cmd.Start())
+	require.NoError(p.t, write.Close())
+	var said strings.Builder
+	lines, at, found := bufio.NewScanner(read), "", false
+	for !found && lines.Scan() {
+		said.WriteString(lines.Text() + "\n")
+		at, found = strings.CutPrefix(lines.Text(), "dashboard: http://")
+	}
+	require.True(p.t, found, said.String())
+	return shown{at, func() (int, string) {
+		for lines.Scan() {
+			said.WriteString(lines.Text() + "\n")
+		}
+		_ = cmd.Wait() // the status says how it ended
+		return cmd.ProcessState.ExitCode(), said.String()
+	}}
+}
+
+// A request that no longer fits a limit set in the middle of a run is left for the next one, which begins with its own limits.
+func TestALimitBelowARequest(t *testing.T) {
+	t.Parallel()
+	begun, limited := make(chan struct{}, 1), make(chan struct{})
+	free := sync.OnceFunc(func() { close(limited) })
+	p := newPlace(t, providertest.Config{Fault: func(r providertest.Request) *providertest.Fault {
+		if strings.Contains(r.Messages[0].Content, ">0<") {
+			begun <- struct{}{}
+			<-limited
+		}
+		return nil
+	}})
+	t.Cleanup(free) // before the provider closes
+	p.write("r.jsonl", request(0)+request(1)+strings.Replace(request(2), "Tell", strings.Repeat("Tell ", 2000), 1))
+	p.env = []string{"HEADRACE_TOKEN=" + ctlToken}
+	run := []string{"run", "r.jsonl", "--base-url", p.provider.URL() + "/v1", "--progress", "plain", "--concurrency", "1", "--report", "report.json"}
+	w := p.watched(run...)
+	<-begun
+	status, _, errs := p.do("ctl", "--addr", w.at, "limit", "provider", "1000 tokens/min, 1 concurrent")
+	free()
+	require.Zero(t, status, errs)
+	status, errs = w.wait()
+	assert.Equal(t, 75, status, errs)
+	assert.Contains(t, errs, "3 requests: 2 done, 0 failed, 1 left")
+	assert.Contains(t, errs, "1 request left for later; the first one because of: it may take 2503 tokens (estimated), and the limit now in force, 1000 tokens/min, admits")
+	assert.NotContains(t, errs, "1 failed")
+	assert.NotContains(t, errs, "throttle:")
+	assert.NoFileExists(t, p.path("r.errors.jsonl"))
+
+	status, _, errs = p.do(run...)
+	require.Zero(t, status, errs)
+	assert.Len(t, p.lines("r.results.jsonl"), 3)
+}
+
 // A run is shown while it goes on, and to drain it is to stop it as Ctrl-C does.
 func TestRunWithADashboard(t *testing.T) {
 	t.Parallel()
@@ -150,25 +216,9 @@ func TestRunWithADashboard(t *testing.T) {
 	p.requests(400)
 	p.env = []string{"HEADRACE_TOKEN=" + ctlToken}
 	run := []string{"run", "r.jsonl", "--api-key-env", "KEY", "--base-url", p.provider.URL() + "/v1", "--progress", "plain"}
-	cmd := p.command(append(run, "--limit", "50/s", "--dashboard", "127.0.0.1:0")...)
-	read, write, err := os.Pipe()
-	require.NoError(t, err)
-	cmd.Stderr = write
-	require.NoError(t, cmd.Start())
-	require.NoError(t, write.Close())
-	var said strings.Builder
-	lines := bufio.NewScanner(read)
-	var at string
-	for at == "" && lines.Scan() {
-		said.WriteString(lines.Text() + "\n")
-		at, _ = strings.CutPrefix(lines.Text(), "dashboard: http://")
-		if !strings.HasPrefix(lines.Text(), "dashboard: ") {
-			at = ""
-		}
-	}
-	require.NotEmpty(t, at, said.String())
+	w := p.watched(append(run, "--limit", "50/s")...)
 	ctl := func(args ...string) (string, string) {
-		_, out, errs := p.do(append([]string{"ctl", "--addr", at}, args...)...)
+		_, out, errs := p.do(append([]string{"ctl", "--addr", w.at}, args...)...)
 		return out, errs
 	}
 	var s dashboard.Status
@@ -184,16 +234,13 @@ func TestRunWithADashboard(t *testing.T) {
 	assert.Contains(t, out, `"text": "changed: 1/h"`, errs)
 	_, errs = ctl("drain")
 	assert.Empty(t, errs)
-	for lines.Scan() {
-		said.WriteString(lines.Text() + "\n")
-	}
-	require.Error(t, cmd.Wait())
-	assert.Equal(t, 130, cmd.ProcessState.ExitCode(), said.String())
-	assert.Contains(t, said.String(), "resume with: headrace run r.jsonl")
-	assert.NotContains(t, said.String(), ctlToken)
+	status, errs := w.wait()
+	assert.Equal(t, 130, status, errs)
+	assert.Contains(t, errs, "resume with: headrace run r.jsonl")
+	assert.NotContains(t, errs, ctlToken)
 	assert.Less(t, p.provider.Counts().Served, 400)
 
-	status, _, errs := p.do(run...)
+	status, _, errs = p.do(run...)
 	assert.Zero(t, status, errs)
 	assert.Contains(t, errs, "400 requests: ")
 

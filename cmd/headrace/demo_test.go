@@ -173,6 +173,7 @@ func TestEndsOfADemo(t *testing.T) {
 				return err
 			}
 			eventually(t, func() bool { return strings.Contains(errorsSaid(cmd), "Ctrl-C again: stop at once") })
+			time.Sleep(repeated) // so that it is another one
 			return cmd.Process.Signal(syscall.SIGINT)
 		}, 130, "", "stopping", 0},
 		"hang up":         {func(cmd *exec.Cmd, _ int) error { return cmd.Process.Signal(syscall.SIGHUP) }, 130, " left, 0 twice", "", 0},

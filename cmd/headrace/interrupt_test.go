@@ -108,8 +108,33 @@ func TestTheSecondSignal(t *testing.T) {
 		signals, began := make(chan os.Signal, 1), time.Now()
 		second(signals, time.Minute)
 		assert.Equal(t, time.Minute, time.Since(began))
-		signals <- syscall.SIGTERM
+
+		began = time.Now()
+		for _, after := range []time.Duration{0, repeated - 1, repeated} {
+			time.AfterFunc(after, func() { signals <- syscall.SIGTERM })
+		}
 		second(signals, time.Minute)
-		assert.Equal(t, time.Minute, time.Since(began))
+		assert.Equal(t, repeated, time.Since(began), "the first two are the same one again")
 	})
+}
+
+// The program timeout sends its signal to the process and to its group, which calls in flight have to survive.
+func TestASignalThatArrivesTwice(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{Latency: providertest.Fixed(time.Second)})
+	p.requests(50)
+	cmd := p.command("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1", "--concurrency", "4")
+	status, _, errs := p.end(cmd, func() error {
+		require.NoError(t, cmd.Start())
+		eventually(t, func() bool { return p.provider.Counts().InFlight == 4 })
+		require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+		time.Sleep(20 * time.Millisecond) // two at the same time would be delivered as one
+		require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+		return cmd.Wait()
+	})
+	require.Equal(t, 130, status, errs)
+	assert.Contains(t, errs, "50 requests: 4 done, 0 failed, 46 left")
+	assert.Contains(t, errs, "resume with: headrace run r.jsonl")
+	assert.Zero(t, p.provider.Counts().Aborted)
+	assert.Len(t, p.lines("r.results.jsonl"), 4)
 }

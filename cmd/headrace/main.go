@@ -31,8 +31,10 @@ func main() {
 			}
 			break
 		}
-		within(time.Second, p.Interrupted)
-		stop(run.ErrInterrupted)
+		go func() {
+			within(time.Second, p.Interrupted)
+			stop(run.ErrInterrupted)
+		}()
 		second(signals, p.Patience())
 		within(time.Second, p.Abandoned)
 		os.Exit(command.Interrupt)
@@ -42,13 +44,23 @@ func main() {
 	os.Exit(status)
 }
 
+// repeated is the time within which another signal is taken for the same one. The program timeout, and npm after Ctrl-C, send each
+// signal twice.
+const repeated = 500 * time.Millisecond
+
 // second waits for another signal, at most for d. The program may be waiting for something that never happens, such as a reader of a pipe.
 func second(signals <-chan os.Signal, d time.Duration) {
-	timer := time.NewTimer(d)
+	timer, began := time.NewTimer(d), time.Now()
 	defer timer.Stop()
-	select {
-	case <-signals:
-	case <-timer.C:
+	for {
+		select {
+		case <-signals:
+			if time.Since(began) >= repeated {
+				return
+			}
+		case <-timer.C:
+			return
+		}
 	}
 }
 

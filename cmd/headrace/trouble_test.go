@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -28,7 +29,7 @@ func TestAWrongKeyEndsTheRun(t *testing.T) {
 	p.requests(1000)
 	status, _, errs := p.run()
 	require.Equal(t, 1, status)
-	assert.Contains(t, errs, "rejects the key in KEY (401): no such key: Bearer REDACTED")
+	assert.Contains(t, errs, "rejects the key in KEY (401): no such key: Bearer REDACTED. Set KEY to a valid key\n")
 	assert.Contains(t, errs, "1,000 left")
 	_, _, errs = p.do("run", "r.jsonl", "--api-key-env", "KEY", "--base-url", p.provider.URL()+"/v1")
 	assert.NotContains(t, errs, "level=", "why it has ended is said once")
@@ -88,6 +89,88 @@ func TestADeadHost(t *testing.T) {
 	require.Zero(t, status, errs)
 }
 
+// A server without TLS is a mistake in the URL, and not a server that is down.
+func TestAnHTTPSServerThatSpeaksHTTP(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(3)
+	status, _, errs := p.do("run", "r.jsonl", "--base-url", strings.Replace(p.provider.URL(), "http:", "https:", 1)+"/v1")
+	require.Equal(t, 1, status)
+	assert.Contains(t, errs, " cannot be reached: the server does not use TLS: use http:// in --base-url. Check --base-url")
+}
+
+// A proxy that the environment sets is named wherever it may be the cause.
+func TestAProxyOfTheEnvironment(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{Fault: func(r providertest.Request) *providertest.Fault {
+		if r.Header.Get("Proxy-Authorization") == "" {
+			return &providertest.Fault{Status: 407}
+		}
+		return nil
+	}})
+	p.requests(50)
+	at := strings.TrimPrefix(p.provider.URL(), "http://")
+	for _, c := range []struct {
+		proxy  string
+		status int
+		want   string
+	}{
+		{"http_proxy=http://me:" + canary + "@127.0.0.1:1", 1, "service.invalid cannot be reached through the proxy 127.0.0.1:1 (http_proxy): "},
+		{"http_proxy=http://me:" + canary + "@127.0.0.1:1", 1, "connection refused. Check http_proxy, --base-url, and whether the service is up"},
+		{"HTTP_PROXY=http://me:" + canary + "@[", 2, "HTTP_PROXY: it is not the URL of a proxy"},
+		{"HTTP_PROXY=http://me:" + canary + "@", 2, "HTTP_PROXY: it is not the URL of a proxy: use one such as http://localhost:3128, or set NO_PROXY for service.invalid"},
+		{"HTTP_PROXY=" + at, 3, "/v1/chat/completions through the proxy " + at + " (HTTP_PROXY) all failed in the same way: 407: "},
+		{"HTTP_PROXY=" + at, 3, "Check the user and the password in HTTP_PROXY"},
+		{"HTTP_PROXY=http://me:" + canary + "@" + at, 0, "50 requests: 50 done"},
+	} {
+		p.env = []string{c.proxy}
+		status, _, errs := p.do("run", "r.jsonl", "--base-url", "http://service.invalid/v1", "--fresh")
+		assert.Equal(t, c.status, status, errs)
+		assert.Contains(t, errs, c.want)
+	}
+}
+
+func TestAFolderOfRequests(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	require.NoError(t, os.Mkdir(p.path("folder"), 0o700))
+	status, _, errs := p.do("run", "folder", "--base-url", p.provider.URL()+"/v1")
+	require.Equal(t, 2, status)
+	assert.Contains(t, errs, "the requests cannot be read: folder is a folder: name a file, or - for standard input")
+	files, err := os.ReadDir(p.dir)
+	require.NoError(t, err)
+	assert.Len(t, files, 1, "nothing is left behind")
+}
+
+// Requests that are added while others are sent may come too late.
+func TestRequestsThatAreAdded(t *testing.T) {
+	t.Parallel()
+	var arrived atomic.Int64
+	added := make(chan struct{})
+	add := sync.OnceFunc(func() { close(added) })
+	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
+		arrived.Add(1)
+		<-added
+		return nil
+	}})
+	t.Cleanup(add) // before the provider closes
+	p.requests(3)
+	cmd := p.command("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1")
+	status, _, errs := p.end(cmd, func() error {
+		require.NoError(t, cmd.Start())
+		eventually(t, func() bool { return arrived.Load() == 3 })
+		p.requests(5)
+		add()
+		return cmd.Wait()
+	})
+	require.Zero(t, status, errs)
+	assert.Contains(t, errs, "r.jsonl has changed during the run: run the same command again to send what was added or changed\n")
+	status, _, errs = p.run()
+	require.Zero(t, status, errs)
+	assert.Contains(t, errs, "5 requests: 2 done, 3 done before")
+	assert.NotContains(t, errs, "has changed")
+}
+
 // A service that fails for everything uses up the attempts of 20 requests. All others wait until it works again.
 func TestAnOutageFailsFewRequests(t *testing.T) {
 	t.Parallel()
@@ -108,6 +191,7 @@ func TestAnOutageFailsFewRequests(t *testing.T) {
 	status, _, errs := p.run("--concurrency", "1", "--max-attempts", "1")
 	require.Equal(t, 1, status, errs)
 	assert.Contains(t, errs, "79 done, 21 failed", "one must not be retried")
+	assert.Regexp(t, `all calls to 127\.0\.0\.1:\d+ fail, 21 requests in a row: 500: .*\. All requests wait until it works again, for at most 15m0s \(--max-wait\)\n`, errs)
 
 	calls.Store(-1 << 40)
 	status, _, errs = p.run("--concurrency", "1", "--max-attempts", "1", "--max-wait", "1s", "--fresh")
@@ -197,8 +281,8 @@ func TestTargets(t *testing.T) {
 	p := newPlace(t, providertest.Config{})
 	p.requests(1)
 	for want, args := range map[string][]string{
-		"is a directory":                              {"--out", "."},
-		"the failures cannot be written":              {"--errors", "."},
+		"is a directory: use another --out":           {"--out", "."},
+		"is a directory: use another --errors":        {"--errors", "."},
 		"--out: there is no folder nowhere":           {"--out", "nowhere/o.jsonl"},
 		"--journal: there is no folder":               {"--journal", "nowhere/j"},
 		"--report: there is no folder":                {"--report", "nowhere/r.json"},

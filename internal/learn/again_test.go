@@ -23,7 +23,7 @@ func TestARejectedCallKeepsItsTurn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := runMachine(c.config)
-			r.Door.truths[short].factor, r.Calls.marks = c.truth, 2
+			r.Door.truths[shortWait].factor, r.Calls.marks = c.truth, 2
 			r.Wait(0, 100, 0)
 			r.Answered(0.1, r.send(0), Answer{Used: 100})
 			r.Wait(20, 100, 0)

@@ -53,12 +53,12 @@ func TestARefusalEndsTheTrialOfARate(t *testing.T) {
 	r := fell()
 	r.until(3, 33)
 	assert.InDelta(t, 10, r.Calls.Rate, 1e-9)
-	r.noise.unexplained = convinced
+	r.noise.unexplained, r.Door.rtt = convinced, 1
 	r.Refused(33.5, r.send(33.4), Refusal{Names: CallLimit})
 	assert.InDelta(t, 5, r.Calls.Rate, 1e-9, "and it measures nothing")
 	assert.Equal(t, WhyNotYet, r.decided[len(r.decided)-1].Why)
 	assert.Zero(t, r.noise.unexplained, "a limit that has fallen explains the refusals before")
-	assert.InDelta(t, r.Door.trip, r.rates.trip, 0, "the next trial takes what this one has cost into account")
+	assert.InDelta(t, 2*againFirst, r.rates.pause, 1e-9, "ten calls a second leave until the rejection is received, so that no trial is cheap")
 }
 
 func TestTheCallsInFlightBeforeAnOverloadAreTriedCallByCall(t *testing.T) {
@@ -88,26 +88,26 @@ func TestTimeBehindAShutDoorMeasuresNoRate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := runMachine(Config{CallRate: 10})
-			r.calm.Settled, r.dark = 10, c.dark
-			assert.InDelta(t, c.want, r.lit(Rate{Calls: 5, Span: 60}).Calls, 1e-9)
+			r.calm.Settled, r.tally.dark = 10, c.dark
+			assert.InDelta(t, c.want, r.correctDark(Rate{Calls: 5, Span: 60}).Calls, 1e-9)
 		})
 	}
 	t.Run("any rate, if it was shut for most of it", func(t *testing.T) {
 		r := runMachine(Config{CallRate: 10})
-		r.dark = 50
-		assert.InDelta(t, 10, r.lit(Rate{Calls: 2, Span: 60}).Calls, 1e-9)
-		r.dark = 29
-		assert.InDelta(t, 2, r.lit(Rate{Calls: 2, Span: 60}).Calls, 1e-9)
+		r.tally.dark = 50
+		assert.InDelta(t, 10, r.correctDark(Rate{Calls: 2, Span: 60}).Calls, 1e-9)
+		r.tally.dark = 29
+		assert.InDelta(t, 2, r.correctDark(Rate{Calls: 2, Span: 60}).Calls, 1e-9)
 	})
 	t.Run("it is counted while nothing gets through", func(t *testing.T) {
 		r := cutOnce(Config{CallRate: 10}, Refusal{Names: CallLimit, Asked: 1})
 		r.Wait(4, 100, 0)
-		assert.Zero(t, r.dark)
+		assert.Zero(t, r.tally.dark)
 		for at := 4.0; at < 10; at += 2 {
 			r.Refused(at+0.1, r.send(at), Refusal{Names: CallLimit, Asked: 1})
 		}
 		r.Wait(20, 100, 0)
-		assert.Greater(t, r.dark, 10.0)
+		assert.Greater(t, r.tally.dark, 10.0)
 	})
 }
 

@@ -12,7 +12,7 @@ type Calm struct {
 	stretch float64
 	agreed  int     // marks in a row that agreed with the one before
 	beside  int     // marks that calls of other processes explain, less those that they do not
-	ends    float64 // when these are too old
+	expires float64 // when these are too old
 }
 
 const calmMost = 2 // settled cycles: the longest cycle, while marks agree
@@ -47,25 +47,25 @@ func (c *Calm) Beside(now, rate, before, calls float64) {
 	if part := rate / before; part >= besideSame || calls > besideSoon || before >= 1 {
 		c.beside = max(0, c.beside-1)
 	} else if part >= besideLeast {
-		c.beside, c.ends = min(besideMost, c.beside+1), now+remembered
+		c.beside, c.expires = min(besideMost, c.beside+1), now+remembered
 	}
 }
 
 // Shared reports whether other processes seem to use the limit.
 func (c *Calm) Shared() bool { return c.beside >= enough }
 
-// Ends forgets what is too old, and reports whether other processes seemed to use the limit until then.
-func (c *Calm) Ends(now float64) (ended bool) {
-	if now < c.ends {
+// Expire forgets what is too old, and reports whether other processes seemed to use the limit until then.
+func (c *Calm) Expire(now float64) (ended bool) {
+	if now < c.expires {
 		return false
 	}
 	ended, c.beside = c.Shared(), 0
 	return ended
 }
 
-// Refutes reports whether a cap is refuted because it holds less than Settled. If marks have not agreed about any rate since the
+// RefuteCap reports whether a cap is refuted because it holds less than Settled. If marks have not agreed about any rate since the
 // first one, Settled is forgotten instead: it was the rate of another limit.
-func (c *Calm) Refutes(now float64) bool {
+func (c *Calm) RefuteCap(now float64) bool {
 	if c.until == 0 {
 		c.until = now + remembered
 	}

@@ -59,11 +59,11 @@ func TestARateRefutesCapsForAQuarterOfAnHour(t *testing.T) {
 		}
 	}
 	agree(10)
-	assert.True(t, c.Refutes(1000))
+	assert.True(t, c.RefuteCap(1000))
 	agree(20)
-	assert.True(t, c.Refutes(1000+remembered), "since then it has held again")
-	assert.True(t, c.Refutes(1000+2*remembered-1))
-	assert.False(t, c.Refutes(1000+2*remembered))
+	assert.True(t, c.RefuteCap(1000+remembered), "since then it has held again")
+	assert.True(t, c.RefuteCap(1000+2*remembered-1))
+	assert.False(t, c.RefuteCap(1000+2*remembered))
 	assert.Zero(t, c.Settled)
 }
 
@@ -96,9 +96,9 @@ func TestOthersLeaveLessAndLessOfASlowRate(t *testing.T) {
 	assert.Equal(t, besideMost, k.beside)
 	assert.InDelta(t, cycleShortest, k.Cycle(0.9), 1e-9)
 	assert.InDelta(t, Cycle(1), k.Cycle(1), 1e-9, "a fast rate")
-	assert.False(t, k.Ends(remembered-1))
-	assert.True(t, k.Ends(remembered))
-	assert.False(t, k.Ends(remembered), "once")
+	assert.False(t, k.Expire(remembered-1))
+	assert.True(t, k.Expire(remembered))
+	assert.False(t, k.Expire(remembered), "once")
 	assert.InDelta(t, Cycle(0.1), k.Cycle(0.1), 1e-9)
 }
 

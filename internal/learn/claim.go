@@ -21,9 +21,8 @@ type Claim struct {
 	alone  bool    // none is
 	same   float64 // epochs refused at about the same level, without a claim
 	sameAt float64
-	levels Levels  // taken since the last cut
-	alien  float64 // recent refusals that are not about our rate
-	part   bool    // others press for the same limit
+	levels Levels // taken since the last cut
+	part   bool   // others press for the same limit
 	off    Rules
 }
 
@@ -36,12 +35,10 @@ const (
 )
 
 const (
-	sameLevel   = rare    // of a level or a rate: another one no further from it is the same
-	newFor      = memory  // calls for which a claim is new
-	lonelyFor   = recent  // calls for which a refusal with no other call in flight is remembered
-	hoverAgain  = handful // cuts that did not help, less those that did, of a bound that hovers: it is no cap
-	aliensMost  = handful // refusals that are not about our rate: if more are remembered, they are about it
-	aliensEvery = handful // calls with which one of these is forgotten
+	sameLevel  = rare    // of a level or a rate: another one no further from it is the same
+	newFor     = memory  // calls for which a claim is new
+	lonelyFor  = recent  // calls for which a refusal with no other call in flight is remembered
+	hoverAgain = handful // cuts that did not help, less those that did, of a bound that hovers: it is no cap
 )
 
 // Sent notes a call.
@@ -49,20 +46,19 @@ func (c *Claim) Sent(x Call) {
 	c.sent++
 	c.crowd.Sent(x)
 	c.lonely = max(0, c.lonely-1)
-	c.alien = max(0, c.alien-1.0/aliensEvery)
 }
 
 // Taken notes that a call was taken that left with so many others in flight.
 func (c *Claim) Taken(others int) { c.levels.Add(others) }
 
 // Refused notes the first refusal of an epoch, at a level of calls in flight.
-func (c *Claim) Refused(level int, hinted bool) {
+func (c *Claim) Refused(level int, asks bool) {
 	n := float64(level)
 	taken, at, above := c.levels.Count(level)
-	like := !hinted && n >= 2 && taken >= recent && above <= rare*taken && at <= atShare*taken
+	capLike := !asks && n >= 2 && taken >= recent && above <= rare*taken && at <= atShare*taken
 	near := math.Abs(n-c.sameAt) <= max(1, sameLevel*c.sameAt)
 	switch {
-	case !like:
+	case !capLike:
 		c.same = 0
 	case c.same > 0 && near:
 		c.same++
@@ -84,17 +80,17 @@ func (c *Claim) Begin(x Call, hits float64) {
 	c.again, c.lonely, c.crowds = 0, 0, 0
 }
 
-// Holds weighs a further refusal of a claimed cap, of the call x; mark is when
-// the one before left, trip how long a call takes, and hovers where the bound
+// Weigh weighs a further refusal of a claimed cap, of the call x, and reports whether the claim holds; mark is when
+// the one before left, rtt how long a call takes, and hovers where the bound
 // hovers, 0 if it does not.
-func (c *Claim) Holds(x Call, mark, trip, hovers float64) bool {
+func (c *Claim) Weigh(x Call, mark, rtt, hovers float64) bool {
 	c.epochs++
-	if x.At-mark < soonTrips*trip {
+	if x.At-mark < soonTrips*rtt {
 		c.again++
 	} else {
 		c.again = max(0, c.again-1)
 	}
-	if c.wasLonely(x) || c.scattered() {
+	if c.noteAlone(x) || c.scattered() {
 		return false
 	}
 	if hovers > 0 {
@@ -108,13 +104,13 @@ func (c *Claim) Holds(x Call, mark, trip, hovers float64) bool {
 	return !c.isRate() && (c.epochs < enough || !falls && c.epochs <= rare*c.sent)
 }
 
-// wasLonely reports whether calls with no other in flight keep being refused,
+// noteAlone notes the refusal of the call x, and reports whether calls with no other in flight keep being refused,
 // which no cap does unless others fill it.
-func (c *Claim) wasLonely(x Call) bool {
+func (c *Claim) noteAlone(x Call) (again bool) {
 	if x.Others > 0 || c.off.Has(CapRule) {
 		return false
 	}
-	again := c.lonely > 0
+	again = c.lonely > 0
 	c.lonely = lonelyFor
 	if again {
 		c.lonely = 0
@@ -127,16 +123,16 @@ func (c *Claim) scattered() bool { return c.crowds >= convinced && !c.part }
 
 func (c *Claim) weighCrowd(x Call) {
 	if rank, ok := c.crowd.Rank(x); ok {
-		c.scatters(rank <= rare)
+		c.weighScatter(rank <= rare)
 	}
 }
 
-// scatters weighs a refusal. does is whether no cap explains it, because calls crowded or far more were in flight than at other
-// refusals.
-func (c *Claim) scatters(does bool) {
+// weighScatter weighs a refusal. unexplained is whether no cap explains it, because calls crowded or far more were in flight than at
+// other refusals.
+func (c *Claim) weighScatter(unexplained bool) {
 	switch {
 	case c.off.Has(CapRule):
-	case does:
+	case unexplained:
 		c.crowds++
 	default:
 		c.crowds = max(0, c.crowds-1)
@@ -151,16 +147,6 @@ func (c *Claim) isRate() bool { return c.again >= convinced || c.scattered() }
 func (c *Claim) Noise(hits float64) (share float64, ok bool) {
 	share = (hits - c.hits) / c.sent
 	return share, share < noisy && !c.isRate()
-}
-
-// Alien records a refusal that is not about our rate. It reports whether these keep coming, so that they are about it after
-// all.
-func (c *Claim) Alien() bool {
-	if c.alien++; c.alien <= aliensMost {
-		return false
-	}
-	c.alien = 0
-	return true
 }
 
 // Forget drops what speaks for a cap.

@@ -2,13 +2,12 @@ package learn
 
 func (m *Machine) cycle() float64 { return m.calm.Cycle(m.Calls.Rate) }
 
-// begin begins an epoch at the refused call c.
-func (m *Machine) begin(now float64, c Call) {
-	m.epoch(now)
-	m.knows = true
+// mark begins an epoch at the refused call c, from which the next measurement begins.
+func (m *Machine) mark(now float64, c Call) {
+	m.beginEpoch(now)
+	m.marked = true
 	m.tally.Mark(c)
 	m.resumed = Point{}
-	m.dark = 0
 	m.Calls.saved, m.Tokens.saved = 0, 0 // what was saved would have been admitted
 }
 
@@ -20,18 +19,18 @@ func (m *Machine) cutFlight(now float64, c Call, named bool) {
 	if hovers := m.claim.shared || m.Flight.mode == hovering && !m.claim.alone; hovers && !m.off.Has(HoverRule) {
 		m.Flight.Hover(float64(c.Others))
 	} else {
-		m.Flight.Cap(float64(c.Others), m.trip)
+		m.Flight.Cap(float64(c.Others), m.rtt)
 	}
-	m.remember(now, float64(before), float64(m.InFlight()), named)
+	m.rememberLevel(now, float64(before), float64(m.InFlight()), named)
 	if m.under.fell {
 		m.levels.Fell(now, m.under.level)
 	}
 	m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(m.InFlight()), Why: WhyCap})
-	m.begin(now, c)
+	m.mark(now, c)
 }
 
-// remember notes that a cap has moved. One that others share moves by itself.
-func (m *Machine) remember(now, before, after float64, named bool) {
+// rememberLevel notes that a cap has moved. One that others share moves by itself.
+func (m *Machine) rememberLevel(now, before, after float64, named bool) {
 	switch shared := m.Flight.mode == hovering && after > hoverKept*m.levels.high; {
 	case shared:
 		m.levels = Memory{first: levelFirst}
@@ -55,55 +54,69 @@ func (m *Machine) remember(now, before, after float64, named bool) {
 func (m *Machine) ofTokens(r *Refusal) bool { return r.Names != CallLimit }
 
 // cutPace answers a rate, with what was measured.
-func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
-	measured := m.rate
-	m.first = !m.Calls.On
-	d := Decision{At: now, Kind: Cut, Of: OfCalls, From: m.Calls.Pace(), Why: WhyRate}
+func (m *Machine) cutPace(now float64, c Call, r *Refusal, measured Rate) {
+	before := m.Calls.Pace()
+	m.firstMark = !m.Calls.On
 	if m.off.Has(MeasureRule) && m.Calls.On {
 		measured.Calls, measured.Tokens, measured.Few = m.Calls.Pace()/2, m.Tokens.Pace()/2, false
 	}
 	if m.Calls.On && !m.off.Has(GrowthRule) {
 		m.calm.Marked(measured.Calls, m.Calls.Rate)
-		m.beside(now, c, measured.Calls)
+		m.weighOthers(now, c, measured.Calls)
 	}
 	if m.Calls.rested { // the small measurements before the pause are over
 		m.tally.next = stretch{}
 	}
-	lacked, admitted := m.lacksTokens(c), measured.Calls
+	lacked, admitted := m.weighTokens(c), measured.Calls
 	if lacked {
 		measured.Calls = max(measured.Calls, m.Calls.Rate)
 	}
 	m.Calls.Cut(measured.Calls, Cycle(measured.Calls), measured.Few)
 	m.Calls.SetCycle(m.cycle())
-	m.holds(now, c, measured.Span)
+	m.rememberAdmitted(now, c, measured.Span)
+	m.refuted = m.calm.Agreed() && r.showsRoom(c.Tokens)
 	m.rates.Marked(now, m.Calls.Rate, m.calm.Agreed())
-	m.replacesCap(now)
-	if m.Tokens.On && !lacked && m.tally.fates.WasSpaced(c.Seq) { // the pace of tokens had room: it is no sign that they ran out
-		measured.Tokens = max(measured.Tokens, m.Tokens.Rate)
-	}
-	if m.ofTokens(r) && c.Tokens > 0 && measured.Tokens > 0 { // a call that took none says nothing of their rate
-		cycle := m.cycle()
-		if m.large >= enough { // the pace of calls may be far above what is admitted
-			cycle = m.calm.Cycle(min(m.Calls.Rate, admitted))
-		}
-		m.Tokens.Cut(measured.Tokens, cycle, measured.Few)
+	m.compareWithCap(now, measured.Span)
+	if m.ofTokens(r) && c.Tokens > 0 { // a call that took none says nothing of their rate
+		m.cutTokens(c, measured, admitted, lacked)
 	}
 	m.Flight.Follow(m.cycle(), m.needed())
+	m.pauseAfterCut(now, c, r)
+	m.note(Decision{At: now, Kind: Cut, Of: OfCalls, From: before, To: m.Calls.Pace(), Why: WhyRate})
+	m.mark(now, c)
+}
+
+// cutTokens lowers the pace of tokens to what was measured, when so many calls per second were admitted. lacked is whether tokens are
+// what the refused call c lacked.
+func (m *Machine) cutTokens(c Call, measured Rate, admitted float64, lacked bool) {
+	if m.Tokens.On && !lacked && m.tally.fates.WasHeldBack(c.Seq) { // their pace had room: it is no sign that they ran out
+		measured.Tokens = max(measured.Tokens, m.Tokens.Rate)
+	}
+	if measured.Tokens == 0 {
+		return
+	}
+	cycle := m.cycle()
+	if m.large >= enough { // the pace of calls may be far above what is admitted
+		cycle = m.calm.Cycle(min(m.Calls.Rate, admitted))
+	}
+	m.Tokens.Cut(measured.Tokens, cycle, measured.Few)
+}
+
+// pauseAfterCut waits about one call after a refusal that asks for no wait. A refused call whose wait is shorter than half of an
+// interval keeps its turn.
+func (m *Machine) pauseAfterCut(now float64, c Call, r *Refusal) {
 	switch wait := m.Door.Until - now; {
 	case m.off.Has(GateRule):
-	case !r.hinted():
+	case !r.asksToWait():
 		m.Door.Pause(now, m.Calls.Rate)
-	case 2*wait*m.Calls.Pace() < 1 && !m.Door.short(): // less than half of an interval
+	case 2*wait*m.Calls.Pace() < 1 && !m.Door.understated():
 		m.Calls.Again(1)
 		m.Tokens.Again(m.paced(c.Tokens))
 	}
-	d.To = m.Calls.Pace()
-	m.note(d)
-	m.begin(now, c)
 }
 
-// beside takes in what the measured rate shows of other processes that use the limit.
-func (m *Machine) beside(now float64, c Call, measured float64) {
+// weighOthers takes in what the measured rate shows of other processes that use the limit.
+func (m *Machine) weighOthers(now float64, c Call, measured float64) {
 	before := m.calm.Shared()
 	switch {
 	case m.calm.share > 0, m.Tokens.On, m.spans.Window > 0: // these explain it
@@ -120,10 +133,11 @@ func (m *Machine) beside(now float64, c Call, measured float64) {
 	}
 }
 
-// lacksTokens reports whether tokens are what the refused call c lacked, although their pace would allow it: refused calls tend to
+// weighTokens compares the refused call c with the mean, and reports whether tokens are what it lacked, although their pace would allow
+// it: refused calls tend to
 // be larger than the mean, and at that rate the provider's bucket would have held enough. Where calls are limited, most refused calls
 // are smaller, because few calls are far above the mean.
-func (m *Machine) lacksTokens(c Call) bool {
+func (m *Machine) weighTokens(c Call) bool {
 	if c.Tokens > m.tally.tokens/max(1, m.tally.calls) {
 		m.large = min(convinced, m.large+1)
 	} else {
@@ -132,9 +146,9 @@ func (m *Machine) lacksTokens(c Call) bool {
 	return m.large >= enough && m.Tokens.On && m.Tokens.model >= c.Tokens
 }
 
-// holds notes what was admitted in the span before the refused call c, if it was so much for so long that this is the rate, whether or
+// rememberAdmitted notes what was admitted in the span before the refused call c, if it was so much for so long that this is the rate, whether or
 // not marks agree: they hardly ever do where errors come and go. At the first marks, a full bucket may have helped.
-func (m *Machine) holds(now float64, c Call, span float64) {
+func (m *Machine) rememberAdmitted(now float64, c Call, span float64) {
 	if m.Calls.marks <= earlyMarks || m.spans.Window > 0 || span < underHeld {
 		return
 	}
@@ -143,12 +157,12 @@ func (m *Machine) holds(now float64, c Call, span float64) {
 	}
 }
 
-// reconsider corrects the first mark before the call c leaves. Calls that left together arrive in any order: the first refusal
+// correctFirstMark corrects the first mark before the call c leaves. Calls that left together arrive in any order: the first refusal
 // received may be that of the first call, while later calls have got through. By now all of their refusals have been received.
 // How fast a handful of calls got through says nothing; they are measured over the pause that follows.
-func (m *Machine) reconsider(c Call) {
-	m.first = false
-	got, span := m.tally.calls-float64(c.Seq-1-m.cutBy), max(shortest, m.cut-m.tally.start)
+func (m *Machine) correctFirstMark(c Call) {
+	m.firstMark = false
+	got, span := m.tally.calls-float64(c.Seq-1-m.epoch.last), max(shortest, m.epoch.at-m.tally.start)
 	rate, burst := got/span, m.tally.mark.At-m.tally.start < shortest
 	fines := &m.Door.fines
 	switch each := fines.Each(); {
@@ -157,7 +171,7 @@ func (m *Machine) reconsider(c Call) {
 	case each > 0 && fines.calls >= enough:
 		rate = min(m.Calls.Rate, 1/each)
 	case got >= handful && burst:
-	case got >= 1 && got < handful && m.Door.Until-m.cut > 1+askedJitter: // a second may be any fraction, rounded up
+	case got >= 1 && got < handful && m.Door.Until-m.epoch.at > 1+askedJitter: // a second may be any fraction, rounded up
 		got += min(got, float64(m.hits)-1) // refusals may have cost quota, too
 		rate = min(m.Calls.Rate, (got+1)/(c.At-m.tally.start))
 	default:

@@ -7,19 +7,19 @@ import "math"
 type Door struct {
 	Until float64 // no call leaves before
 
-	trip    float64 // smoothed time until a refusal is received
-	left    float64 // when the call left that was refused last
-	refused int     // epochs in a row in which nothing got through
-	foreign int     // refusals in a row that say nothing about our share
-	full    int     // epochs in a row in which the service as a whole was full
-	probing bool    // one call goes, and all wait for what becomes of it
-	probed  float64 // when it left; 0: not yet
-	asked   bool    // a refusal of this epoch has asked for a time
-	whole   float64 // when the wait is over if no earlier opening is found
-	truths  [waits]Truth
-	truth   int // which of them judged the last Retry-After
-	fines   Fines
-	off     Rules
+	rtt       float64 // smoothed round-trip time of a refused call
+	left      float64 // when the call left that was refused last
+	refused   int     // epochs in a row in which nothing got through
+	foreign   int     // refusals in a row that say nothing about our share
+	overloads int     // epochs in a row in which the service as a whole was full
+	probing   bool    // one call goes, and all wait for what becomes of it
+	probed    float64 // when it left; 0: not yet
+	asked     bool    // a refusal of this epoch has asked for a time
+	untested  float64 // when the wait would be over without the test of an earlier opening
+	truths    [waitKinds]Truth
+	kind      waitKind // of the last Retry-After
+	fines     Fines
+	off       Rules
 }
 
 const (
@@ -44,34 +44,39 @@ const (
 	overloadMost  = againFirst // seconds, at most
 )
 
-// What a Retry-After is about, as far as its truth goes.
+// waitKind is a kind of Retry-After. How true those of one kind are says nothing about the others.
+type waitKind uint8
+
 const (
-	short = iota // up to a second: it may be any fraction, rounded up
-	long
-	full  // the service as a whole
-	waits // how many there are
+	shortWait    waitKind = iota // up to a second: it may be any fraction, rounded up
+	longWait                     // longer than a second
+	overloadWait                 // of an overloaded service
+	waitKinds                    // how many there are
 )
 
-func newDoor(off Rules) Door { return Door{trip: firstTrip, left: math.Inf(-1), off: off} }
+func newDoor(off Rules) Door { return Door{rtt: firstTrip, left: math.Inf(-1), off: off} }
 
 // Stuck reports whether the provider has been closed for a while: no time for growth.
-func (d *Door) Stuck() bool { return d.refused >= 2 || d.full >= 2 }
+func (d *Door) Stuck() bool { return d.refused >= 2 || d.overloads >= 2 }
 
 // Shut reports whether nothing has got through since the last refusal but one.
 func (d *Door) Shut() bool { return d.refused > 0 }
 
 // honest reports whether a wait that is asked for is taken to be about as long as the provider is closed: a short one always,
 // because it may be a fraction rounded up, and a longer one unless such waits are known to be twice as long as necessary.
-func (d *Door) honest(asked float64) bool { return asked <= 1 || d.truths[long].mul() > 0.5 }
+func (d *Door) honest(asked float64) bool { return asked <= 1 || d.truths[longWait].mul() > 0.5 }
 
-// short reports whether the wait that was asked for last is known to be too short.
-func (d *Door) short() bool { return d.truths[d.truth].mul() > 1 }
+// current corrects waits of the kind that was asked for last.
+func (d *Door) current() *Truth { return &d.truths[d.kind] }
+
+// understated reports whether the wait that was asked for last is known to be too short.
+func (d *Door) understated() bool { return d.current().mul() > 1 }
 
 // Outlasted reports whether the provider has refused more than one call after the wait that it asked for, although its waits are
 // not known to be too short: this is an outage.
-func (d *Door) Outlasted() bool { return d.truths[d.truth].again > 1 && !d.short() }
+func (d *Door) Outlasted() bool { return d.current().again > 1 && !d.understated() }
 
-func (d *Door) tested() bool { return d.probing || d.truths[d.truth].Testing }
+func (d *Door) tested() bool { return d.probing || d.current().Testing }
 
 // Probing is how long a call has to wait for what becomes of a probe. found is
 // when the probe left that seems to have got through, 0 if none has.
@@ -79,14 +84,14 @@ func (d *Door) Probing(now float64) (wait, found float64) {
 	if !d.tested() || d.probed == 0 {
 		return 0, 0
 	}
-	heard := d.probed + d.hears()
+	due := d.probed + d.probeTimeout()
 	switch {
-	case now >= heard:
+	case now >= due:
 		return 0, d.probed
 	case d.probing:
-		return heard - now, 0
+		return due - now, 0
 	default: // the others need not wait longer than without a test
-		return max(0, min(heard, d.whole)-now), 0
+		return max(0, min(due, d.untested)-now), 0
 	}
 }
 
@@ -99,35 +104,35 @@ func (d *Door) Sent(now float64) (probe bool) {
 	return probe
 }
 
-// Hears is the time after which the refusal of a probe would have been received.
-func (d *Door) Hears() float64 { return heardBy * d.trip }
+// RefusalTimeout is the time after which the refusal of a call would have been received.
+func (d *Door) RefusalTimeout() float64 { return heardBy * d.rtt }
 
-// hears is the same for the probe that is out. One that only tests a short wait holds the others back for less.
-func (d *Door) hears() float64 {
-	if d.truth == short && !d.probing {
-		return settles * d.trip
+// probeTimeout is the same for the probe that is out. One that only tests a short wait holds the others back for less.
+func (d *Door) probeTimeout() float64 {
+	if d.kind == shortWait && !d.probing {
+		return settles * d.rtt
 	}
-	return d.Hears()
+	return d.RefusalTimeout()
 }
 
-// Heard records how long a refusal took to be received. One that took very long, such as that of an upload, or because something
+// RefusalTook records how long a refusal took to be received. One that took very long, such as that of an upload, or because something
 // further in has retried the call, counts as four times the usual time.
-func (d *Door) Heard(took float64) {
-	d.trip += smoothing * (min(max(tiny, took), outlier*d.trip, mostRefusal) - d.trip)
+func (d *Door) RefusalTook(took float64) {
+	d.rtt += smoothing * (min(max(tiny, took), outlier*d.rtt, mostRefusal) - d.rtt)
 }
 
 // Refused notes the first refusal of an epoch, of a call that left at the moment left.
 func (d *Door) Refused(left float64) { d.left, d.probed, d.asked = left, 0, false }
 
-// wait moves the gate back, never forward.
-func (d *Door) wait(until float64) { d.Until = max(d.Until, until) }
+// closeUntil moves the opening of the gate back, never forward.
+func (d *Door) closeUntil(until float64) { d.Until = max(d.Until, until) }
 
-// outlast waits until then, which is no test of an earlier opening.
-func (d *Door) outlast(until float64) {
+// extendUntil waits until then, which is no test of an earlier opening.
+func (d *Door) extendUntil(until float64) {
 	if until > d.Until {
-		d.truths[d.truth].Testing = false
+		d.current().Testing = false
 	}
-	d.wait(until)
+	d.closeUntil(until)
 }
 
 // Obey waits as long as a refusal asks, corrected by how true earlier ones were.
@@ -135,17 +140,17 @@ func (d *Door) Obey(now, asked, rate, luck float64) {
 	d.asked = true
 	later := luck * askedJitter * min(asked, 1)
 	if d.off.Has(TruthRule) {
-		d.wait(now + asked + later)
+		d.closeUntil(now + asked + later)
 		return
 	}
-	d.truths[d.truth].Testing = false
-	d.truth = short
+	d.current().Testing = false
+	d.kind = shortWait
 	if asked > 1 {
-		d.truth = long
+		d.kind = longWait
 	}
-	t := &d.truths[d.truth]
-	d.wait(now + t.Shut(now, asked, rate, settles*d.trip) + later)
-	d.whole = now + t.wait(asked) + later
+	t := d.current()
+	d.closeUntil(now + t.Shut(now, asked, rate, settles*d.rtt) + later)
+	d.untested = now + t.wait(asked) + later
 }
 
 // Echo waits as long as a further refusal of the same epoch asks, unless that may be a fraction rounded up. The first one of an
@@ -154,8 +159,8 @@ func (d *Door) Echo(now, asked float64) (first bool) {
 	if !d.asked {
 		return true
 	}
-	if t := &d.truths[d.truth]; d.truth != short || t.mul() >= 1 {
-		d.wait(now + t.Echo(asked))
+	if t := d.current(); d.kind != shortWait || t.mul() >= 1 {
+		d.closeUntil(now + t.Echo(asked))
 	}
 	return false
 }
@@ -163,77 +168,77 @@ func (d *Door) Echo(now, asked float64) (first bool) {
 // Settled notes that an epoch has begun in which something got through.
 func (d *Door) Settled() { d.refused = 0 }
 
-// Still waits because nothing has got through since the last refusal. asked is
-// what the refusal asks for, if hinted; reset when the headers say that there is quota
+// KeepShut waits because nothing has got through since the last refusal. asked is
+// what the refusal asks for, 0 if it does not; reset when the headers say that there is quota
 // again, 0 unknown; rate the learned rate; luck is between 0 and 1.
-func (d *Door) Still(now, asked float64, hinted bool, reset, rate, luck float64) {
+func (d *Door) KeepShut(now, asked, reset, rate, luck float64) {
 	d.refused++
-	if hinted {
+	if asked > 0 {
 		d.asked = true
 		if d.off.Has(TruthRule) {
-			d.wait(now + asked)
+			d.closeUntil(now + asked)
 		} else {
-			d.wait(now + d.truths[d.truth].Again(asked))
+			d.closeUntil(now + d.current().Again(asked))
 		}
 	}
 	n := float64(d.refused)
 	most := max(1, min(rarestProbe, 1/(probeShare*max(rate, leastRate))))
 	switch {
 	case reset > 0 && d.refused > 1: // a window that has not turned yet
-		d.wait(now + min(rarestProbe, reset*math.Pow(2, (n-2)*luck)))
-	case !hinted:
-		d.wait(now + min(most, firstProbe*math.Pow(2, n-1))*(1+jitter*luck))
+		d.closeUntil(now + min(rarestProbe, reset*math.Pow(2, (n-2)*luck)))
+	case asked == 0:
+		d.closeUntil(now + min(most, firstProbe*math.Pow(2, n-1))*(1+jitter*luck))
 	case d.refused > 2: // the Retry-After keeps being too short, or rejections count and others probe as well
-		d.wait(now + asked + luck*min(most, firstProbe*math.Pow(2, n-1)))
+		d.closeUntil(now + asked + luck*min(most, firstProbe*math.Pow(2, n-1)))
 	}
-	d.probing = d.refused > 1 || d.Alien()
+	d.probing = d.refused > 1 || d.ShutByForeign()
 }
 
-// Foreign waits if refusals continue that say nothing about our share.
-func (d *Door) Foreign(now, luck float64) {
+// PauseForeign waits if refusals continue that say nothing about our share.
+func (d *Door) PauseForeign(now, luck float64) {
 	if d.foreign++; d.foreign > 1 {
-		d.wait(now + min(longestPause, d.trip*math.Pow(2, float64(d.foreign-1)))*(1+jitter*luck))
+		d.closeUntil(now + min(longestPause, d.rtt*math.Pow(2, float64(d.foreign-1)))*(1+jitter*luck))
 	}
 }
 
-// Alien reports whether such refusals have shut the door.
-func (d *Door) Alien() bool { return d.foreign > 1 }
+// ShutByForeign reports whether such refusals have shut the door.
+func (d *Door) ShutByForeign() bool { return d.foreign > 1 }
 
 // Overloaded waits because the service as a whole is full. asked is the wait that it asks for from a call that left at the moment
 // left; if 0, each wait is twice as long as the one before. rate is what could be sent meanwhile; if 0, a wait that is asked for is
 // not corrected. again is whether the refusal begins an epoch.
 func (d *Door) Overloaded(now, left, asked, rate, share, luck float64, again bool) {
-	open := d.full == 0
+	open := d.overloads == 0
 	if again {
-		d.full++
+		d.overloads++
 	}
-	switch t := &d.truths[full]; {
+	switch t := &d.truths[overloadWait]; {
 	case asked == 0:
-		asked = min(overloadMost, max(overloadAll*share, overloadFirst*math.Pow(2, float64(max(0, d.full-1)))))
+		asked = min(overloadMost, max(overloadAll*share, overloadFirst*math.Pow(2, float64(max(0, d.overloads-1)))))
 	case rate == 0 || d.off.Has(TruthRule):
 	case left < t.shutAt:
 		asked = t.Echo(asked)
 	case open:
-		d.truth = full
-		d.whole = now + t.wait(asked)
-		asked = t.Shut(now, asked, rate, settles*d.trip)
+		d.kind = overloadWait
+		d.untested = now + t.wait(asked)
+		asked = t.Shut(now, asked, rate, settles*d.rtt)
 	default:
 		asked = t.Again(asked)
 	}
-	d.probing = d.probing || d.full > 2
+	d.probing = d.probing || d.overloads > 2
 	d.probed = 0
-	d.wait(now + asked*(1+askedJitter*luck))
+	d.closeUntil(now + asked*(1+askedJitter*luck))
 }
 
 // Pause waits after a refusal without a wait: about one call, and until the refusals of calls in flight have been received.
 func (d *Door) Pause(now, rate float64) {
-	d.wait(now + max(settles*d.trip, min(longestPause, 1/max(rate, leastRate))))
+	d.closeUntil(now + max(settles*d.rtt, min(longestPause, 1/max(rate, leastRate))))
 }
 
 // Opened notes that a call which left at the moment left was not refused.
 func (d *Door) Opened(left float64) {
-	d.truths[d.truth].Opened(left)
-	d.probing, d.refused, d.foreign, d.full, d.probed = false, 0, 0, 0, 0
+	d.current().Opened(left)
+	d.probing, d.refused, d.foreign, d.overloads, d.probed = false, 0, 0, 0, 0
 }
 
 // Opens reports whether a success of a call that left at the moment left proves the provider open: the call left after the one

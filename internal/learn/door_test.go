@@ -43,7 +43,7 @@ func TestDoorWeighsShortAndLongWaitsApart(t *testing.T) {
 			d := newDoor(0)
 			for _, now := range []float64{100, 200} {
 				d.Obey(now, c.lie, 0, 0)
-				d.Still(now+c.lie, c.lie, true, 0, 0, 0)
+				d.KeepShut(now+c.lie, c.lie, 0, 0, 0)
 				d.Opened(now + 2*c.lie)
 			}
 			d.Obey(1000, c.asked, 0, 0)
@@ -73,7 +73,7 @@ func TestDoorStillShutWaitsLongerEachTime(t *testing.T) {
 			d := newDoor(TruthRule)
 			for i, want := range c.want {
 				now := 1000 * float64(i+1)
-				d.Still(now, c.asked, c.asked > 0, c.reset, c.rate, c.luck)
+				d.KeepShut(now, c.asked, c.reset, c.rate, c.luck)
 				assert.InDelta(t, now+want, d.Until, 1e-9, "refusal %d", i+1)
 			}
 		})
@@ -82,14 +82,14 @@ func TestDoorStillShutWaitsLongerEachTime(t *testing.T) {
 
 func TestDoorProbesWithOneCall(t *testing.T) {
 	d := newDoor(0)
-	d.Still(10, 0, false, 0, 0, 0)
+	d.KeepShut(10, 0, 0, 0, 0)
 	assert.True(t, d.Shut())
 	assert.False(t, d.Stuck())
 	assert.False(t, d.Sent(11), "the first time, all may go")
 	wait, found := d.Probing(11)
 	assert.Zero(t, wait+found)
 
-	d.Still(12, 0, false, 0, 0, 0)
+	d.KeepShut(12, 0, 0, 0, 0)
 	assert.True(t, d.Stuck())
 	wait, found = d.Probing(13)
 	assert.Zero(t, wait+found, "none has left yet")
@@ -113,13 +113,13 @@ func TestDoorProbesWithOneCall(t *testing.T) {
 
 func TestDoorHearsAsLateAsRefusalsCome(t *testing.T) {
 	d := newDoor(0)
-	assert.InDelta(t, 2.5*0.2, d.Hears(), 1e-9)
-	d.Heard(60)
-	assert.InDelta(t, 2.5*0.32, d.Hears(), 1e-9, "one that is very late counts as four times as late as usual")
+	assert.InDelta(t, 2.5*0.2, d.RefusalTimeout(), 1e-9)
+	d.RefusalTook(60)
+	assert.InDelta(t, 2.5*0.32, d.RefusalTimeout(), 1e-9, "one that is very late counts as four times as late as usual")
 	for range 100 {
-		d.Heard(1.2)
+		d.RefusalTook(1.2)
 	}
-	assert.InDelta(t, 2.5*1.2, d.Hears(), 1e-6)
+	assert.InDelta(t, 2.5*1.2, d.RefusalTimeout(), 1e-6)
 }
 
 func TestDoorProbesWhetherItOpensEarly(t *testing.T) {
@@ -131,7 +131,7 @@ func TestDoorProbesWhetherItOpensEarly(t *testing.T) {
 	assert.InDelta(t, 205, d.Until, 1e-9)
 	assert.True(t, d.Sent(205), "at half the time goes one")
 	d.Refused(205)
-	d.Still(205.2, 5, true, 0, 1, 0)
+	d.KeepShut(205.2, 5, 0, 1, 0)
 	assert.InDelta(t, 210.2, d.Until, 1e-9)
 	assert.False(t, d.Sent(211))
 }
@@ -148,7 +148,7 @@ func TestATestHoldsTheOthersBackForAsLongAsIsAskedAtMost(t *testing.T) {
 			d := newDoor(0)
 			d.Refused(99.9)
 			d.Obey(100, 1, 10, 0)
-			d.whole = 100 + c.asked
+			d.untested = 100 + c.asked
 			assert.InDelta(t, 100.4, d.Until, 1e-9)
 			assert.True(t, d.Sent(100.4))
 			wait, found := d.Probing(c.now)
@@ -182,18 +182,18 @@ func TestDoorIsOpenForWhatLeftAfterTheRefused(t *testing.T) {
 
 func TestDoorSettlesWhenSomethingGotThrough(t *testing.T) {
 	d := newDoor(0)
-	d.Still(10, 0, false, 0, 0, 0)
-	d.Still(20, 0, false, 0, 0, 0)
+	d.KeepShut(10, 0, 0, 0, 0)
+	d.KeepShut(20, 0, 0, 0, 0)
 	d.Settled()
 	assert.False(t, d.Shut())
-	d.Still(30, 0, false, 0, 0, 0)
+	d.KeepShut(30, 0, 0, 0, 0)
 	assert.InDelta(t, 30.25, d.Until, 1e-9, "from the beginning")
 }
 
 // TestDoorWaits are the waits that say nothing of a rate, one a step, each a
 // hundred seconds after the one before.
 func TestDoorWaits(t *testing.T) {
-	foreign := func(d *Door, now, luck float64) { d.Foreign(now, luck) }
+	foreign := func(d *Door, now, luck float64) { d.PauseForeign(now, luck) }
 	full := func(d *Door, now, luck float64) { d.Overloaded(now, now, 0, 0, 0.2, luck, true) }
 	asks := func(d *Door, now, luck float64) { d.Overloaded(now, now, 7, 0, 1, luck, true) }
 	inf := math.Inf(1)
@@ -280,7 +280,7 @@ func TestAnEchoOfAFractionIsNotWaitedFor(t *testing.T) {
 		want          bool
 	}{{1, 0.5, false}, {1, 1, true}, {1, 2, true}, {20, 0.5, true}} {
 		d := newDoor(0)
-		d.truths[short].factor, d.truths[long].factor = c.factor, c.factor
+		d.truths[shortWait].factor, d.truths[longWait].factor = c.factor, c.factor
 		d.Refused(100)
 		d.Obey(100, c.asked, 0, 0)
 		until := d.Until
@@ -294,7 +294,7 @@ func TestAWaitUnderACapIsTested(t *testing.T) {
 	r := runMachine(Config{Initial: 20, Max: 100})
 	r.Refused(0.5, r.send(0.1), Refusal{})
 	assert.False(t, r.Calls.On)
-	r.trip = 0.5
+	r.rtt = 0.5
 	assert.InDelta(t, float64(r.InFlight())/0.5, r.speed(), 1e-9)
 }
 
@@ -305,12 +305,12 @@ func TestTimesOfCallsAreBounded(t *testing.T) {
 			r := runMachine(Config{})
 			for range 4000 {
 				r.Answered(day+took, r.send(day), Answer{Used: 100})
-				r.Door.Heard(took)
+				r.Door.RefusalTook(took)
 			}
 			for range 4000 {
-				r.Door.Foreign(0, 0.5)
+				r.Door.PauseForeign(0, 0.5)
 			}
-			for _, c := range []struct{ got, most float64 }{{r.trip, mostTrip}, {r.Door.trip, mostRefusal}, {r.Door.Until, 2 * longestPause}} {
+			for _, c := range []struct{ got, most float64 }{{r.rtt, mostTrip}, {r.Door.rtt, mostRefusal}, {r.Door.Until, 2 * longestPause}} {
 				assert.Positive(t, c.got)
 				assert.LessOrEqual(t, c.got, c.most)
 			}
@@ -321,12 +321,12 @@ func TestTimesOfCallsAreBounded(t *testing.T) {
 // While an earlier opening is tested, the others wait for no longer than without a test.
 func TestWhenAWaitIsOverWithoutATest(t *testing.T) {
 	d := newDoor(0)
-	d.truths[long].factor = 0.5
+	d.truths[longWait].factor = 0.5
 	d.Obey(100, 10, 1, 1)
-	assert.InDelta(t, 105+askedJitter, d.whole, 1e-9)
-	d.truths[full] = Truth{factor: 0.5, obeyed: 1}
+	assert.InDelta(t, 105+askedJitter, d.untested, 1e-9)
+	d.truths[overloadWait] = Truth{factor: 0.5, obeyed: 1}
 	d.Overloaded(200, 199, 20, 1, 0, 0, true)
-	assert.InDelta(t, 210, d.whole, 1e-9)
+	assert.InDelta(t, 210, d.untested, 1e-9)
 	assert.InDelta(t, 205, d.Until, 1e-9)
 }
 
@@ -343,8 +343,8 @@ func TestAWaitThatAnOverloadAsksForIsCorrectedIfItIsRare(t *testing.T) {
 		"none, of an old call":   {0, 0, 0, overloadFirst},
 	} {
 		d := newDoor(c.off)
-		d.trip = 2 * firstTrip
-		d.truths[full].factor = 0.5
+		d.rtt = 2 * firstTrip
+		d.truths[overloadWait].factor = 0.5
 		d.Overloaded(100, 99, c.asked, c.rate, 0, 0, false)
 		assert.InDelta(t, 100+c.want, d.Until, 1e-9, name)
 	}

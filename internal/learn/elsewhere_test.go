@@ -85,7 +85,7 @@ func TestAWindowThatHeadersDoNotDescribeMayTurnOutLonger(t *testing.T) {
 	r.quota.Calls.Known = true
 	for window, want := range map[float64]float64{10: 70, 0: 0} {
 		r.spans = Spans{Window: window, holds: 100, begin: 30, shut: 80}
-		r.span(100, 100)
+		r.endSpan(100, 100)
 		assert.InDelta(t, want, r.spans.Window, 1e-9)
 	}
 }
@@ -95,7 +95,7 @@ func TestAClosureThatHeadersDoNotExplainIsAWindowIfItLastsForMostOfTheTime(t *te
 		r := runMachine(Config{CallRate: 10})
 		r.quota.Calls.Known, r.Door.foreign = true, 2
 		r.spans = Spans{begin: 30, shut: shut, last: 60, got: 50}
-		r.span(90, 50)
+		r.endSpan(90, 50)
 		assert.InDelta(t, want, r.spans.Window, 1e-9)
 	}
 }
@@ -103,7 +103,7 @@ func TestAClosureThatHeadersDoNotExplainIsAWindowIfItLastsForMostOfTheTime(t *te
 func TestSingleProbesGoToAKeyThatAnotherLimitShut(t *testing.T) {
 	d := newDoor(0)
 	d.foreign = 2
-	d.Still(10, 0, false, 0, 1, 0)
+	d.KeepShut(10, 0, 0, 1, 0)
 	assert.True(t, d.probing, "from the first on")
 }
 

@@ -257,17 +257,17 @@ func TestTheFirstMarksShowNothingThatHolds(t *testing.T) {
 	for i := range 400 {
 		r.send(float64(i) / 10)
 	}
-	r.holds(40, r.last, 39)
+	r.rememberAdmitted(40, r.last, 39)
 	assert.Zero(t, r.rates.high)
 	r.Calls.marks = earlyMarks + 1
-	r.holds(40, r.last, 39)
+	r.rememberAdmitted(40, r.last, 39)
 	assert.InDelta(t, 10, r.rates.high, 0.5)
 }
 
 func TestATimeWithoutGrowthDoesNotCountForACap(t *testing.T) {
 	r := runMachine(Config{})
 	r.slowBy, r.under.until = 10, 100
-	r.rest(4)
+	r.delayTrials(4)
 	assert.InDelta(t, 104, r.under.until, 1e-9)
 }
 
@@ -281,7 +281,7 @@ func TestTheTrialOfAnEarlierLevelSaysNothingOfMore(t *testing.T) {
 	r.Flight.Return(20)
 	c := r.send(110)
 	c.Others = 19
-	assert.True(t, r.retried(111, c))
+	assert.True(t, r.failTrials(111, c))
 	assert.Zero(t, r.claim.crowds)
 }
 
@@ -304,7 +304,7 @@ func TestAfterAnOutageTheSlowStartGoesOn(t *testing.T) {
 			out = append(out, c)
 		}
 	}
-	assert.False(t, r.knows)
+	assert.False(t, r.marked)
 	assert.Equal(t, 100, r.InFlight())
 }
 
@@ -318,7 +318,7 @@ func TestWhatARefutedCapLetThroughInTheLastMinuteIsTriedAgain(t *testing.T) {
 		c := r.send(float64(i) / 10)
 		r.Answered(c.At+0.01, c, Answer{Used: 100, InFlight: 4})
 	}
-	r.epoch(r.last.At)
+	r.beginEpoch(r.last.At)
 	r.tally.Mark(r.last)
 	r.claim.crowds = convinced // no cap explains the rejections
 	r.Answered(72.1, r.send(72), Answer{Used: 100, InFlight: 4})

@@ -10,9 +10,9 @@ type Fates struct {
 const fatesKept = 256 // calls that are kept, a power of two
 
 type fate struct {
-	seq    int64
-	left   float64 // +Inf: it was refused
-	spaced bool    // the pace of calls held it back last
+	seq      int64
+	left     float64 // +Inf: it was refused
+	heldBack bool    // the pace of calls held it back last
 }
 
 // Sent notes a call.
@@ -20,17 +20,17 @@ func (f *Fates) Sent(c Call) {
 	f.ring[c.Seq&(fatesKept-1)] = fate{seq: c.Seq, left: c.At}
 }
 
-// Spaced notes that the pace of calls was the last to hold the call back.
-func (f *Fates) Spaced(seq int64) {
+// HeldBack notes that the pace of calls was the last to hold the call back.
+func (f *Fates) HeldBack(seq int64) {
 	if x := &f.ring[seq&(fatesKept-1)]; x.seq == seq {
-		x.spaced = true
+		x.heldBack = true
 	}
 }
 
-// WasSpaced reports whether that was noted and is not forgotten.
-func (f *Fates) WasSpaced(seq int64) bool {
+// WasHeldBack reports whether that was noted and is not forgotten.
+func (f *Fates) WasHeldBack(seq int64) bool {
 	x := &f.ring[seq&(fatesKept-1)]
-	return x.seq == seq && x.spaced
+	return x.seq == seq && x.heldBack
 }
 
 // Refused notes that a call was refused.

@@ -142,11 +142,11 @@ func TestAnOutageIsNoCostOfRejections(t *testing.T) {
 // A pause that lasts longer than a test of an earlier opening is none.
 func TestAPauseForWhatRejectionsCostTestsNothing(t *testing.T) {
 	d := newDoor(0)
-	d.Until, d.truths[d.truth].Testing = 5, true
-	d.outlast(4)
-	assert.True(t, d.truths[d.truth].Testing)
-	d.outlast(9)
-	assert.False(t, d.truths[d.truth].Testing)
+	d.Until, d.current().Testing = 5, true
+	d.extendUntil(4)
+	assert.True(t, d.current().Testing)
+	d.extendUntil(9)
+	assert.False(t, d.current().Testing)
 	assert.InDelta(t, 9, d.Until, 0)
 }
 

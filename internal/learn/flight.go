@@ -83,8 +83,9 @@ func (f *Flight) Starting() bool { return f.mode == slowStart }
 // inFlight are still out. It reports whether that shows that a cap has risen.
 func (f *Flight) Answered(others, inFlight int, needed float64) (rose bool) {
 	busy := 2*(inFlight+1) >= int(f.bound) // else more would not be used
+	held := f.mode == steady || f.mode == hovering && !f.part
 	switch {
-	case (f.mode == steady || f.mode == hovering && !f.part) && f.Binding && float64(others) >= f.above():
+	case held && f.Binding && float64(others) >= f.above():
 		rose = true
 		f.bound = float64(f.Bound(needed))
 		f.mode = climbing
@@ -240,6 +241,16 @@ func (f *Flight) Back() {
 	f.mode, f.bound, f.level, f.active = f.kept.mode, f.kept.bound, f.kept.level, 0
 }
 
+// Reached has a bound that hovers go on one cut below n, where a trial of more was rejected, and reports whether it is higher than
+// before. A rejection that no trial caused would have cut it from there, too.
+func (f *Flight) Reached(n float64) (higher bool) {
+	n *= 1 - hoverCut
+	if higher = f.mode == hovering && n > f.bound; higher {
+		f.bound, f.level = n, n
+	}
+	return higher
+}
+
 // Climb goes on to raise the bound, because more than that holds. needed is what the pace takes.
 func (f *Flight) Climb(needed float64) {
 	f.bound = max(f.bound, float64(f.Bound(needed)))
@@ -268,9 +279,6 @@ func (f *Flight) Wait(n int, needed float64) float64 {
 	}
 	return max(tiny, at-f.active)
 }
-
-// Level is the level of the last cut.
-func (f *Flight) Level() float64 { return f.level }
 
 // Next is how many seconds of activity it takes until more are allowed than
 // were at the last cut; +Inf while that is not known.

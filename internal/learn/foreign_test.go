@@ -23,7 +23,7 @@ func TestWhatIsUnlikeRefusalsOfTheRate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := runMachine(Config{})
 			r.account(0, Call{}, &Refusal{Asked: 1})
-			assert.Equal(t, c.want, r.foreign(c.now, Call{}, &c.refusal))
+			assert.Equal(t, c.want, r.judgeForeign(c.now, Call{}, &c.refusal))
 		})
 	}
 }
@@ -41,7 +41,7 @@ func TestOnlyRefusalsOfTheRateShowHowTheyLook(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := runMachine(Config{})
 			r.account(0, Call{}, &c.refusal)
-			assert.Equal(t, c.want, r.foreign(1, Call{}, &Refusal{}))
+			assert.Equal(t, c.want, r.judgeForeign(1, Call{}, &Refusal{}))
 		})
 	}
 }
@@ -49,10 +49,35 @@ func TestOnlyRefusalsOfTheRateShowHowTheyLook(t *testing.T) {
 func TestRefusalsWithoutARetryAfterThatKeepComingAreOurs(t *testing.T) {
 	r := runMachine(Config{})
 	r.account(0, Call{}, &Refusal{Asked: 1})
-	for range aliensMost {
-		assert.True(t, r.foreign(1, Call{}, &Refusal{}))
+	for range foreignMost {
+		assert.True(t, r.judgeForeign(1, Call{}, &Refusal{}))
 	}
-	assert.False(t, r.foreign(1, Call{}, &Refusal{}))
-	assert.False(t, r.foreign(1, Call{}, &Refusal{}), "for good")
+	assert.False(t, r.judgeForeign(1, Call{}, &Refusal{}))
+	assert.False(t, r.judgeForeign(1, Call{}, &Refusal{}), "for good")
 	assert.Equal(t, 1, r.reasons(WhyAlike))
+}
+
+func TestForeignRefusalsThatKeepComingAreOurs(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		calls int // between two of them
+		want  int // which is one too many; 0: none
+	}{{"one after the other", 0, 11}, {"with calls between", 4, 16}, {"now and then", 10, 0}} {
+		t.Run(c.name, func(t *testing.T) {
+			var f Foreign
+			first := 0
+			for i := 1; i <= 50 && first == 0; i++ {
+				if f.Count() {
+					first = i
+				}
+				for range c.calls {
+					f.Sent()
+				}
+			}
+			assert.Equal(t, c.want, first)
+			if first > 0 {
+				assert.False(t, f.Count(), "counted anew")
+			}
+		})
+	}
 }

@@ -1,5 +1,7 @@
 package learn
 
+import "math"
+
 // levelsKept is how many levels are distinguished: calls at higher ones count at the last.
 const levelsKept = 256 // calls in flight
 
@@ -9,7 +11,11 @@ type Levels struct {
 }
 
 // Add notes a call.
-func (l *Levels) Add(n int) { l.count[min(max(n, 0), len(l.count)-1)]++ }
+func (l *Levels) Add(n int) {
+	if c := &l.count[min(max(n, 0), len(l.count)-1)]; *c < math.MaxUint32 {
+		*c++
+	}
+}
 
 // Count is how many calls were noted, how many at n or above, and how many above.
 func (l *Levels) Count(n int) (all, atOrAbove, above float64) {

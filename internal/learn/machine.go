@@ -12,44 +12,47 @@ type Machine struct {
 	Tokens Pacer
 	Door   Door
 
-	quota     Quota
-	tally     Tally
-	claim     Claim
-	noise     Noise
-	calm      Calm
-	spans     Spans
-	overload  Overload
-	rates     Memory
-	levels    Memory
-	higher    Memory // than a cap that others share, or that random rejections feign
-	under     Under
-	trust     Trust
-	rate      Rate    // what the refusal that is judged measures
-	drafted   bool    // it belongs to a try of Overdraft
-	elsewhere int64   // the last refused call that was not about our rate
-	labelled  float64 // until then, refusals of the rate are known to say for how long
-	hits      int64
-	cut       float64        // when the last epoch began
-	cutBy     int64          // the last call sent by then
-	resumed   Point          // when the first call left after that, and what had been admitted by then; zero: none has
-	slowBy    float64        // no growth before
-	factors   [waits]float64 // of Retry-Afters, at the last tick
-	reopens   bool           // the next call ends a pause in which nothing was admitted
-	dark      float64        // seconds since the mark during which no call was admitted
-	at        float64        // the last tick
-	due       float64        // the next one, of a process that does not sleep
-	knows     bool           // a refusal, of this run or an earlier one, has marked the provider's bucket as empty
-	first     bool           // the first mark has just been made
-	trip      float64        // smoothed time of a call that was taken, seconds
-	unit      float64        // tokens of the call that was asked about last
-	few       int            // see Config.Few
-	slack     bool           // no call has waited since the last tick
-	spaced    bool           // the pace of calls was the last to hold back the next call
-	large     int            // refused calls above the mean of tokens, less others
-	bound     Bound
-	off       Rules
-	luck      *rand.Rand
-	decide    func(Decision)
+	quota    Quota
+	tally    Tally
+	claim    Claim
+	noise    Noise
+	foreign  Foreign
+	calm     Calm
+	spans    Spans
+	overload Overload
+	rates    Memory
+	levels   Memory
+	higher   Memory // than a cap that others share, or that random rejections feign
+	under    Under
+	trust    Trust
+	rtt      float64 // smoothed round-trip time of a call that was taken, seconds
+	large    int     // refused calls above the mean of tokens, less others
+	refuted  bool    // the headers showed room at the last mark, and marks agree about a rate that is lower
+
+	// The last decision, and what has come since.
+	epoch     epoch
+	resumed   Point   // when the first call left after the last mark or closure, and what had been admitted by then; zero: none has
+	reopens   bool    // the next call ends a pause in which nothing was admitted
+	marked    bool    // a refusal, of this run or an earlier one, has shown the provider's bucket empty
+	firstMark bool    // the first mark of a rate has just been made
+	hits      int64   // refusals
+	slowBy    float64 // no growth before
+
+	// The last tick.
+	at      float64
+	due     float64            // when the next one is due, of a process that does not sleep
+	slack   bool               // no call has waited since
+	factors [waitKinds]float64 // of Retry-Afters
+
+	// The call that was asked about last.
+	unit     float64 // its tokens
+	bound    Bound   // what held it back
+	heldBack bool    // the pace of calls was the last to do so
+
+	few    int // see Config.Few
+	off    Rules
+	luck   *rand.Rand
+	decide func(Decision)
 }
 
 // Config is what a machine begins with.
@@ -72,11 +75,11 @@ type Config struct {
 func New(c Config) *Machine {
 	m := &Machine{
 		Flight: NewFlight(c.Initial, c.Max),
-		trip:   1, cut: math.Inf(-1), few: c.Few, off: c.Off, decide: c.Decide,
+		rtt:    1, epoch: epoch{at: math.Inf(-1)}, few: c.Few, off: c.Off, decide: c.Decide,
 		luck: rand.New(rand.NewPCG(c.Seed, 0)), //nolint:gosec // jitter, not a secret
 	}
 	m.Door = newDoor(c.Off)
-	m.factors = [waits]float64{1, 1, 1}
+	m.factors = [waitKinds]float64{1, 1, 1}
 	m.calm = Calm{stretch: 1}
 	m.rates = Memory{first: againFirst, rate: true}
 	m.levels.first, m.higher.first = levelFirst, levelFirst
@@ -92,7 +95,7 @@ func New(c Config) *Machine {
 		m.Tokens.Save(c.TokenBurst)
 	}
 	if c.Share > 0 && c.Share < 1 {
-		m.sharing(c.Share)
+		m.usePart(c.Share)
 	}
 	m.restore(&c.Saved)
 	return m
@@ -107,14 +110,17 @@ type Call struct {
 	Total  float64 // tokens reserved by then, its own included
 }
 
-// after reports whether the call left after the last epoch began. Calls of that
-// very instant go by their number: a refusal may take no time at all.
-func (m *Machine) after(c Call) bool {
-	return c.At > m.cut || c.At == m.cut && c.Seq > m.cutBy
+// epoch is the time since the last decision, which was one for all calls that were out.
+type epoch struct {
+	at   float64 // when it began
+	last int64   // the last call sent by then
 }
 
-// epoch begins an epoch: one decision for all calls that are out.
-func (m *Machine) epoch(now float64) { m.cut, m.cutBy = now, m.tally.last.Seq }
+// before reports whether the call left after the epoch began. Calls of that
+// very instant go by their number: a refusal may take no time at all.
+func (e epoch) before(c Call) bool { return c.At > e.at || c.At == e.at && c.Seq > e.last }
+
+func (m *Machine) beginEpoch(now float64) { m.epoch = epoch{now, m.tally.last.Seq} }
 
 // Bound is what holds calls back.
 type Bound uint8
@@ -135,7 +141,7 @@ func (m *Machine) needed() float64 {
 	if !m.Calls.On || m.off.Has(FollowRule) {
 		return 0
 	}
-	return 2*m.Calls.Pace()*m.trip + 2
+	return 2*m.Calls.Pace()*m.rtt + 2
 }
 
 // speed is how many calls can be sent per second, by Little's law where only those in flight are bounded.
@@ -143,7 +149,7 @@ func (m *Machine) speed() float64 {
 	if m.Calls.On {
 		return m.Calls.Rate
 	}
-	return float64(m.InFlight()) / m.trip
+	return float64(m.InFlight()) / m.rtt
 }
 
 // InFlight is how many calls may be in flight.
@@ -155,22 +161,22 @@ func (m *Machine) Bound() Bound { return m.bound }
 // tick brings everything up to now.
 func (m *Machine) tick(now float64, slack bool) {
 	open := now >= m.Door.Until
-	if m.Door.Stuck() || m.Door.Alien() {
-		m.dark += now - m.at
+	if m.Door.Stuck() || m.Door.ShutByForeign() {
+		m.tally.dark += now - m.at
 	}
-	m.rest(now)
-	m.report(now)
+	m.delayTrials(now)
+	m.noteChanges(now)
 	m.at = now
 	idle := m.slack && !m.Door.Shut() // since the last tick
 	held := m.counts(now)
 	m.slack = slack
 	m.Calls.Turns, m.Tokens.Turns = m.Tokens.On, m.Tokens.On
-	m.Calls.Spaced = !m.quota.Calls.Known || m.trust.Ignored(now)
+	m.Calls.OneByOne = !m.quota.Calls.Known || m.trust.Ignored(now)
 	m.Flight.Tick(now, held)
-	m.pace(now, &m.Calls, OfCalls, 1, open, held, idle)
-	m.pace(now, &m.Tokens, OfTokens, m.paced(m.unit), open, held, idle)
+	m.tickPacer(now, &m.Calls, OfCalls, 1, open, held, idle)
+	m.tickPacer(now, &m.Tokens, OfTokens, m.paced(m.unit), open, held, idle)
 	if m.grows(now) && !slack && !m.off.Has(MemoryRule) {
-		m.retry(now)
+		m.beginTrials(now)
 	}
 	if w := m.spans.Window; w > 0 && m.Calls.Outlasts(w) { // it would have been used up
 		m.setWindow(0)
@@ -186,32 +192,16 @@ func (m *Machine) grows(now float64) bool {
 // counts reports whether the time since the last tick counts for growth. It does not if the process has slept.
 func (m *Machine) counts(now float64) bool { return m.grows(now) && now <= m.due+interruption }
 
-// rest keeps what held before a fall for as long as the provider wants no growth.
-func (m *Machine) rest(now float64) {
-	if m.at >= m.slowBy {
-		return
-	}
-	for _, memory := range [...]*Memory{&m.rates, &m.levels, &m.higher} {
-		memory.Rest(min(now, m.slowBy) - m.at)
-	}
-	if m.under.until > 0 {
-		m.under.until += min(now, m.slowBy) - m.at
-	}
-	if now >= m.slowBy {
-		m.note(Decision{At: now, Kind: Verdict, Why: WhyGrows})
-	}
-}
-
-// report notes what is believed again of headers and of Retry-Afters since the last tick, and no more of other processes.
-func (m *Machine) report(now float64) {
+// noteChanges reports which beliefs about headers, Retry-Afters and other processes have changed since the last tick.
+func (m *Machine) noteChanges(now float64) {
 	if m.trust.Ignored(m.at) && !m.trust.Ignored(now) {
-		if m.trust.low && m.quota.exceeded(now, &m.tally) {
+		if m.trust.tooLow && m.quota.exceeded(now, &m.tally) {
 			m.distrust(now)
 		} else {
 			m.note(Decision{At: now, Kind: Verdict, Why: WhyTrue})
 		}
 	}
-	if m.calm.Ends(now) {
+	if m.calm.Expire(now) {
 		m.note(Decision{At: now, Kind: Verdict, Why: WhyAlone})
 	}
 	for i := range m.factors {
@@ -222,74 +212,8 @@ func (m *Machine) report(now float64) {
 	}
 }
 
-// retry begins the trials of what held before a fall that are due.
-func (m *Machine) retry(now float64) {
-	if due := m.dueLevel(now); due != nil {
-		before := float64(m.InFlight())
-		m.Flight.Return(due.Begin(m.tally.last.Seq, before))
-		m.triesCap(now)
-		why := WhyBefore
-		if m.higher.Trying(now) {
-			why = WhyMore
-		}
-		m.note(Decision{At: now, Kind: Probe, Of: OfFlight, From: before, To: m.Flight.level, Why: why})
-	}
-	if m.Calls.On && !m.capTried(now) && m.rates.Due(now) {
-		before := m.Calls.Pace()
-		m.Calls.Set(m.rates.Begin(m.tally.last.Seq, m.Calls.Rate), m.cycle())
-		m.note(Decision{At: now, Kind: Probe, Of: OfCalls, From: before, To: m.Calls.Pace(), Why: WhyBefore})
-	}
-}
-
-// dueLevel is the memory of calls in flight whose trial is due, if there is one.
-func (m *Machine) dueLevel(now float64) *Memory {
-	switch {
-	case m.levelTried():
-	case m.levels.Due(now):
-		return &m.levels
-	case m.levels.next == 0 && m.Flight.mode == hovering && m.higher.Due(now):
-		return &m.higher
-	}
-	return nil
-}
-
-// stopLevels ends the trials of calls in flight, because something else has changed the bound.
-func (m *Machine) stopLevels(now float64) {
-	m.levels.Stop(now)
-	m.higher.Stop(now)
-}
-
-// retried ends the trials to which the refused call belongs, and reports whether there
-// are any. Such a refusal measures nothing.
-func (m *Machine) retried(now float64, c Call) bool {
-	rates, higher := m.rates.Tries(c), m.higher.Tries(c)
-	levels := higher || m.levels.Tries(c)
-	if rates {
-		before := m.Calls.Pace()
-		m.Calls.Set(m.rates.Refused(now), m.cycle())
-		m.noise.Forget() // a limit that has fallen explains what was refused before
-		m.note(Decision{At: now, Kind: Cut, Of: OfCalls, From: before, To: m.Calls.Pace(), Why: WhyNotYet})
-	}
-	if levels {
-		before, why := m.InFlight(), WhyNotYet
-		if higher {
-			why = WhyCap
-			m.claim.scatters(float64(c.Others) >= clearlyAbove(m.Flight.kept.bound))
-		}
-		m.stopLevels(now)
-		alone := m.Flight.Claimed && m.Flight.kept.mode != hovering && m.under.before == (paces{})
-		m.Flight.Back()
-		m.givesCapUp()
-		if n := float64(c.Others); alone && n > m.Flight.level {
-			m.Flight.hold(n) // the trial has shown that the cap is higher
-		}
-		m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(m.InFlight()), Why: why})
-	}
-	return rates || levels
-}
-
-// pace advances a pacer to now and reports when it begins to try more.
-func (m *Machine) pace(now float64, p *Pacer, of Value, unit float64, open, grow, idle bool) {
+// tickPacer advances a pacer to now and reports when it begins to try more.
+func (m *Machine) tickPacer(now float64, p *Pacer, of Value, unit float64, open, grow, idle bool) {
 	before, rising := p.Next(), p.Rising()
 	p.Tick(now, open, grow, idle, unit)
 	switch {
@@ -301,8 +225,8 @@ func (m *Machine) pace(now float64, p *Pacer, of Value, unit float64, open, grow
 	}
 }
 
-// binding says which of the bounds that are probed for growth it was, if any.
-func (m *Machine) binding(flight, calls bool) {
+// setBinding notes which of the bounds that are probed for growth holds calls back, if any.
+func (m *Machine) setBinding(flight, calls bool) {
 	m.Flight.Binding, m.Calls.Binding, m.Tokens.Binding = flight, calls, false
 }
 
@@ -333,15 +257,15 @@ func (m *Machine) wait(now, tokens float64, inFlight int) float64 {
 	m.reopens = false
 	needed := m.needed()
 	if inFlight >= m.Flight.Bound(needed) {
-		m.binding(true, false)
+		m.setBinding(true, false)
 		if m.Flight.Starting() {
 			m.Flight.quiet = m.silent(now, inFlight)
 		}
 		m.bound = ByFlight
 		return max(m.Flight.Wait(inFlight, needed), m.slowBy-now)
 	}
-	if d := m.tally.last.At + m.apart(inFlight) - now; d > 0 {
-		m.binding(true, false)
+	if d := m.tally.last.At + m.minGap(inFlight) - now; d > 0 {
+		m.setBinding(true, false)
 		m.bound = ByFlight
 		return d
 	}
@@ -356,28 +280,17 @@ func (m *Machine) spaces(now float64) bool {
 // paceWait is how long the headers and the pace hold a call back.
 func (m *Machine) paceWait(now, tokens float64, few bool) (wait float64) {
 	m.bound = Free
-	var q quotaWait
-	m.quota.Calls.soon, m.quota.Tokens.soon = few && m.Calls.Saves(1), few && m.Tokens.Saves(m.paced(tokens))
-	if !m.trust.Ignored(now) {
-		q = m.quota.wait(now, tokens, &m.tally)
-	}
-	if d := &m.quota.draft; q.tries {
-		m.note(Decision{At: now, Kind: Probe, Of: d.of, From: d.refill, To: d.pace, Why: WhyDraft})
-	}
+	s := saved{few && m.Calls.Saves(1), few && m.Tokens.Saves(m.paced(tokens))}
+	q := m.headersWait(now, tokens, s)
 	if q.wait > 0 {
-		m.binding(false, false)
+		m.setBinding(false, false)
 		m.bound, wait = ByHeaders, q.wait
 	}
-	if q.room && m.spans.Window == 0 {
-		m.Calls.Hasten()
-	} else {
-		m.Calls.Slow()
-	}
-	if d := m.Calls.Wait(1); d > 0 && !q.calls && !m.quota.Calls.soon {
-		m.binding(false, true)
+	if d := m.Calls.Wait(1); d > 0 && !q.calls && !s.calls {
+		m.setBinding(false, true)
 		m.bound, wait = ByCalls, max(wait, d)
 	}
-	if d := m.Tokens.Wait(m.paced(tokens)); tokens > 0 && d > 0 && !q.tokens && !m.quota.Tokens.soon {
+	if d := m.Tokens.Wait(m.paced(tokens)); tokens > 0 && d > 0 && !q.tokens && !s.tokens {
 		m.Flight.Binding, m.Tokens.Binding = false, true
 		if wait == 0 {
 			m.Calls.Binding = false
@@ -387,9 +300,25 @@ func (m *Machine) paceWait(now, tokens float64, few bool) (wait float64) {
 		}
 	}
 	if wait > 0 {
-		m.spaced = m.bound == ByCalls
+		m.heldBack = m.bound == ByCalls
 	}
 	return wait
+}
+
+// headersWait is how long the headers hold a call back, if they are believed. Room that they show lets the pace of calls grow.
+func (m *Machine) headersWait(now, tokens float64, s saved) (q quotaWait) {
+	if !m.trust.Ignored(now) {
+		q = m.quota.wait(now, tokens, s, &m.tally)
+	}
+	if d := &m.quota.draft; q.tries {
+		m.note(Decision{At: now, Kind: Probe, Of: d.of, From: d.refill, To: d.pace, Why: WhyDraft})
+	}
+	if q.room && m.spans.Window == 0 && !m.refuted {
+		m.Calls.Hasten()
+	} else {
+		m.Calls.Slow()
+	}
+	return q
 }
 
 // paced is what a call that reserves so many tokens counts for in their pace. An estimate far above what calls usually take is likely
@@ -400,31 +329,32 @@ func (m *Machine) paced(tokens float64) float64 {
 
 // Slack records that no call waits: no time for growth.
 func (m *Machine) Slack(now float64) {
-	m.binding(false, false)
+	m.setBinding(false, false)
 	m.tick(now, true)
 }
 
 // Sent says that a call has left.
 func (m *Machine) Sent(c Call) {
 	if m.Door.Sent(c.At) {
-		m.note(Decision{At: c.At, Kind: Probe, Of: OfFlight, From: 0, To: 1, Wait: m.Door.hears(), Why: WhyProbe})
+		m.note(Decision{At: c.At, Kind: Probe, Of: OfFlight, From: 0, To: 1, Wait: m.Door.probeTimeout(), Why: WhyProbe})
 	}
-	if m.resumed.At == 0 && c.At > m.cut {
+	if m.resumed.At == 0 && c.At > m.epoch.at {
 		m.resumed = Point{At: c.At, Calls: m.tally.calls}
 	}
-	if m.first && c.At > m.cut+m.Door.Hears() {
-		m.reconsider(c)
+	if m.firstMark && c.At > m.epoch.at+m.Door.RefusalTimeout() {
+		m.correctFirstMark(c)
 	}
 	m.claim.Sent(c)
+	m.foreign.Sent()
 	if m.noise.Sent(c.At) {
 		m.note(Decision{At: c.At, Kind: Verdict, Why: WhyNoNoise})
 	}
 	m.Calls.Take(1)
 	m.Tokens.Take(m.paced(c.Tokens))
 	m.tally.Sent(c)
-	if m.spaced {
-		m.tally.fates.Spaced(c.Seq)
-		m.spaced = false
+	if m.heldBack {
+		m.tally.fates.HeldBack(c.Seq)
+		m.heldBack = false
 	}
 	m.quota.Sent(c)
 	m.spans.Sent(c.At)
@@ -443,8 +373,13 @@ func (m *Machine) Unsent(c Call) {
 	if !m.tally.Counts(c) {
 		return
 	}
+	m.tally.Unsent(c)
+	m.undo(c)
+}
+
+// undo gives back what the call c has taken from the paces and the quota.
+func (m *Machine) undo(c Call) {
 	m.Calls.Return(1)
 	m.Tokens.Return(m.paced(c.Tokens))
-	m.tally.Refused(c)
 	m.quota.Unsent(c)
 }

@@ -315,7 +315,7 @@ func TestStillShutProbesWithOneCall(t *testing.T) {
 			r.Answered(60.2, probe, Answer{Used: 100})
 			return 60.2
 		},
-		"not refused in time": func(r *machineRun) float64 { return 60 + r.Door.Hears() },
+		"not refused in time": func(r *machineRun) float64 { return 60 + r.Door.RefusalTimeout() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := *r.Machine
@@ -624,7 +624,7 @@ func TestANameIsNotBelievedForEver(t *testing.T) {
 	}
 	epoch()
 	assert.True(t, r.Flight.Claimed)
-	assert.InDelta(t, 5, r.Flight.Level(), 0)
+	assert.InDelta(t, 5, r.Flight.level, 0)
 }
 
 func TestARefusalThatNamesCallsMarksNoTokens(t *testing.T) {
@@ -832,7 +832,7 @@ func TestAClaimWithoutTheRules(t *testing.T) {
 	k, x := claimedAtTen(400)
 	k.off, x.Others = CapRule, 0
 	for range 5 {
-		assert.True(t, k.Holds(x, x.At-9, 1, 9))
+		assert.True(t, k.Weigh(x, x.At-9, 1, 9))
 	}
 	k.crowds = 1
 	k.weighCrowd(x)

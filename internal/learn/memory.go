@@ -11,11 +11,10 @@ type Memory struct {
 	next  float64 // when the next one is; 0: nothing has fallen
 	pause float64 // seconds before it, longer each time, also from one fall to the next
 	held  float64 // when a trial succeeded last
-	trip  float64 // seconds until a rejection is received: what leaves meanwhile is rejected, too
 
 	trying bool    // a trial runs
 	before int64   // the last call sent before it
-	low    float64 // what the trial began from
+	from   float64 // what the trial began from
 	taken  int
 }
 
@@ -112,9 +111,9 @@ func (m *Memory) Due(now float64) bool {
 	return m.next > 0 && !m.trying && now >= m.next && now < m.until
 }
 
-// Begin begins a trial with the calls after newest, from low, and returns what to try.
-func (m *Memory) Begin(newest int64, low float64) (high float64) {
-	m.trying, m.before, m.low, m.taken = true, newest, low, 0
+// Begin begins a trial with the calls after newest, and returns what to try.
+func (m *Memory) Begin(newest int64, from float64) (high float64) {
+	m.trying, m.before, m.from, m.taken = true, newest, from, 0
 	return m.high
 }
 
@@ -133,18 +132,22 @@ func (m *Memory) Taken(now float64, c Call) (holds bool) {
 	return false
 }
 
-// Stop ends a trial because something else has changed the bound.
-func (m *Memory) Stop(now float64) {
+// Stop ends a trial because something else has changed the bound. See Refused.
+func (m *Memory) Stop(now, rtt float64) {
 	if m.trying {
-		m.Refused(now)
+		m.Refused(now, rtt)
 	}
 }
 
 // Refused notes that a call of the trial was refused, which ends the trial, and
-// returns the value from which it began.
-func (m *Memory) Refused(now float64) (low float64) {
+// returns the value from which it began. rtt is how many seconds it takes until a rejection is received: the calls that leave
+// meanwhile at a rate that is tried are rejected, too.
+func (m *Memory) Refused(now, rtt float64) (from float64) {
 	m.trying = false
-	cost := 1 + m.trip*m.high // calls
-	m.postpone(now, min(m.first, cost*m.soon(now, m.low)))
-	return m.low
+	cost := 1.0 // calls
+	if m.rate {
+		cost += rtt * m.high
+	}
+	m.postpone(now, min(m.first, cost*m.soon(now, m.from)))
+	return m.from
 }

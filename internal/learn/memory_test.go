@@ -9,15 +9,15 @@ import (
 
 // trials are when a rate that fell from high is tried again until the moment to;
 // each trial is refused at once.
-func trials(m *Memory, from, to float64) []float64 { return trialsFrom(m, 1, from, to) }
+func trials(m *Memory, from, to float64) []float64 { return trialsFrom(m, 1, 0, from, to) }
 
-// trialsFrom are the same from a rate of low.
-func trialsFrom(m *Memory, low, from, to float64) (at []float64) {
+// trialsFrom are the same from a rate of low, if a rejection takes rtt seconds.
+func trialsFrom(m *Memory, low, rtt, from, to float64) (at []float64) {
 	for now := from; now < to; now++ {
 		if m.Due(now) {
 			at = append(at, now-from)
 			m.Begin(int64(now), low)
-			m.Refused(now)
+			m.Refused(now, rtt)
 		}
 	}
 	return at
@@ -38,8 +38,8 @@ func TestWhatHeldIsTriedAgain(t *testing.T) {
 // until a rejection is received.
 func TestTheLessIsLostTheSoonerARateIsTriedAgain(t *testing.T) {
 	for name, c := range map[string]struct {
-		value, held, trip float64
-		want              []float64
+		value, held, rtt float64
+		want             []float64
 	}{
 		"five a second":         {5, 0, 0, []float64{10, 23, 39, 59, 84}},
 		"one a second":          {1, 0, 0, []float64{30, 90}},
@@ -50,10 +50,10 @@ func TestTheLessIsLostTheSoonerARateIsTriedAgain(t *testing.T) {
 		"it held for long":      {5, 970, 0, []float64{10, 23, 39, 59, 84}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := Memory{first: 30, rate: true, held: c.held, trip: c.trip}
+			m := Memory{first: 30, rate: true, held: c.held}
 			m.Marked(0, 1000, true)
 			m.Marked(1000, c.value, false)
-			assert.Equal(t, c.want, trialsFrom(&m, c.value, 1000, 1091))
+			assert.Equal(t, c.want, trialsFrom(&m, c.value, c.rtt, 1000, 1091))
 		})
 	}
 }
@@ -100,7 +100,7 @@ func TestATrialFailsWithOneRefusal(t *testing.T) {
 	m := Memory{first: 2}
 	m.Fell(0, 32)
 	m.Begin(100, 8)
-	assert.InDelta(t, 8, m.Refused(3), 0)
+	assert.InDelta(t, 8, m.Refused(3, 0), 0)
 	assert.False(t, m.Due(6.9))
 	assert.True(t, m.Due(7), "after twice the pause")
 }
@@ -161,11 +161,11 @@ func TestATrialWithoutCallsHoldsNothingBack(t *testing.T) {
 		remembered:     {20, 10},
 	} {
 		m.tick(now, true)
-		assert.InDelta(t, want.held, m.held(), 1e-9)
+		assert.InDelta(t, want.held, m.heldLevel(), 1e-9)
 		assert.Equal(t, now < remembered, m.levelTried())
 		n := *m
 		n.under.rate = 10
-		n.triesCap(now)
+		n.tryCap(now)
 		assert.InDelta(t, want.before, n.under.before.calls, 1e-9)
 	}
 }
@@ -210,8 +210,7 @@ func TestARateThatWasAdmittedForLongHasHeld(t *testing.T) {
 			}
 			r.Calls = Pacer{On: true, Rate: c.rate, cycle: cycleShortest, marks: c.marks}
 			r.spans.Window = c.window
-			r.rate = Rate{Calls: c.rate, Span: c.span}
-			r.cutPace(c.span, r.last, &Refusal{})
+			r.cutPace(c.span, r.last, &Refusal{}, Rate{Calls: c.rate, Span: c.span})
 			assert.InDelta(t, c.want, r.rates.high, 0.1)
 		})
 	}
@@ -227,7 +226,7 @@ func TestTrialsOfWhatNeverComesBackStayRare(t *testing.T) {
 		if m.Due(now) {
 			trials = append(trials, now)
 			m.Begin(int64(now), 3)
-			m.Refused(now)
+			m.Refused(now, 0)
 		}
 	}
 	assert.Equal(t, []float64{30, 90, 210, 450}, trials[:4])

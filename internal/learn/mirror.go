@@ -30,7 +30,6 @@ type Mirror struct {
 	last     float64 // when the last call left
 	begun    float64 // when the window began in which it left
 	used     float64 // what has been sent in that window
-	soon     bool    // what is left of a window is not spread over it
 	part     Part
 }
 
@@ -57,7 +56,7 @@ func (m *Mirror) Sent(now, n float64) {
 // call m.Seq, this one included; taken is the share of this call, 0 if it was refused.
 func (m *Mirror) Observe(seq int64, at, own, taken float64, t Told) {
 	m.turn.Observe(at, t.Reset)
-	m.Full(taken, t)
+	m.NoteFull(taken, t)
 	m.heard = at
 	m.limit, m.Seq = t.Limit, seq
 	m.learnRefill(&t, taken)
@@ -79,9 +78,9 @@ func (m *Mirror) Observe(seq int64, at, own, taken float64, t Told) {
 	m.others.Observe(at, left, own, m.refill, max(1, taken), spilt > 0)
 }
 
-// Stale notes an answer that declares nothing, to a call that left at the moment at, and reports whether nothing is known any
+// Expire notes an answer that declares nothing, to a call that left at the moment at, and reports whether nothing is known any
 // more because of it: none has declared anything for long.
-func (m *Mirror) Stale(at float64) bool {
+func (m *Mirror) Expire(at float64) bool {
 	if !m.Known || at < m.heard+remembered {
 		return false
 	}
@@ -89,9 +88,9 @@ func (m *Mirror) Stale(at float64) bool {
 	return true
 }
 
-// Full notes that the limit is what the bucket holds, if an answer shows it full. Answers
+// NoteFull notes that the limit is what the bucket holds, if an answer shows it full. Answers
 // that overtake each other show it, too.
-func (m *Mirror) Full(taken float64, t Told) {
+func (m *Mirror) NoteFull(taken float64, t Told) {
 	m.holds = m.holds || t.Known && t.Remaining+taken >= t.Limit-1
 }
 
@@ -138,14 +137,18 @@ func (m *Mirror) net() float64 { return max(oursLeast*m.refill, m.refill-max(0, 
 // Wait is how long until n may go, and whether there is plenty left: most of what a bucket
 // holds, or late in a window as much of it as of its time, if that holds enough to mean something. own is what
 // we have used since the call m.Seq; newest is the last call. More than it holds goes when
-// it is full: n is an estimate, and the provider decides.
-func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentiful bool) {
-	if m.turn.Windowed() {
-		wait, left := m.windowWait(now, n, own)
-		rest := m.turn.At - now
-		late := rest <= max(0.5*m.turn.span, cycleShortest) && !m.old()
-		return wait, m.limit >= several && late && (left+1)*m.turn.span >= m.limit*rest
+// it is full: n is an estimate, and the provider decides. What is left of a window is spread over it, unless n is saved.
+func (m *Mirror) Wait(now, n, own float64, newest int64, saved bool) (wait float64, plentiful bool) {
+	if !m.turn.Windowed() {
+		return m.bucketWait(now, n, own, newest)
 	}
+	wait, left := m.windowWait(now, n, own, saved)
+	rest := m.turn.At - now
+	late := rest <= max(0.5*m.turn.span, cycleShortest) && !m.old()
+	return wait, m.limit >= several && late && (left+1)*m.turn.span >= m.limit*rest
+}
+
+func (m *Mirror) bucketWait(now, n, own float64, newest int64) (wait float64, plentiful bool) {
 	n = min(n, m.limit)
 	came := m.left + m.net()*(now-m.at)
 	m.lost = min(m.lost, max(0, came)) // the limit may have fallen since
@@ -156,13 +159,15 @@ func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentifu
 	need := n + max(0, min(spare*n, 0.5*(m.full-n)))
 	need = min(need, m.full)                        // what can never be there is not waited for
 	fills := m.last + fillsBy*m.full/m.refill - now // whatever was sent before the last call
-	if m.part.On() {
-		return max(m.part.Wait(now, n, m.full), min((need-left)/m.net(), fills)), false
-	}
-	if left >= need {
+	comes := min((need-left)/m.net(), fills)
+	switch {
+	case m.part.On():
+		return max(m.part.Wait(now, n, m.full), comes), false
+	case left >= need:
 		return 0, left >= plenty*m.full && m.full >= quick*m.refill && m.full >= several
+	default:
+		return max(0, comes), false
 	}
-	return max(0, min((need-left)/m.net(), fills)), false
 }
 
 // exceeded reports whether clearly less than used has been left in the last quarter of an hour.
@@ -171,15 +176,14 @@ func (m *Mirror) exceeded(used float64) bool {
 	if m.turn.Windowed() {
 		room = m.limit * (1 + remembered/max(m.turn.span, leastTurn))
 	}
-	return m.Known && used > (1+draftShare)*room
+	return m.Known && used > (1+rare)*room
 }
 
-// old reports whether the newest answer is about a window before the last one. When this one began, and what was sent in it, is unknown
-// then.
-func (m *Mirror) old() bool { return m.turn.At > m.heard+2*m.turn.span }
+// old reports whether the newest answer is about an earlier window. What other processes have used of this one is unknown then.
+func (m *Mirror) old() bool { return m.turn.At > m.heard+m.turn.span }
 
-// windowWait spreads what is left of a window over the rest of its time, unless it may be sent at once.
-func (m *Mirror) windowWait(now, n, own float64) (wait, left float64) {
+// windowWait spreads what is left of a window over the rest of its time, unless n is saved.
+func (m *Mirror) windowWait(now, n, own float64, saved bool) (wait, left float64) {
 	if m.turn.Pass(now - resetError) { // the new window is known by what was sent in it
 		m.at, m.left, m.made = now, m.limit, own
 		if m.turn.begins(now) <= m.begun+0.5*m.turn.span {
@@ -194,7 +198,7 @@ func (m *Mirror) windowWait(now, n, own float64) (wait, left float64) {
 	if m.part.On() {
 		left *= m.part.share
 	}
-	if m.soon || n == 0 { // a call of unknown size is none that they can be spread over
+	if saved || n == 0 { // a call of unknown size is none that they can be spread over
 		return 0, left
 	}
 	// an equal part of the time from the last call to the turn, for each call that is left, and one before the turn

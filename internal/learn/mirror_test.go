@@ -70,7 +70,7 @@ func TestMirrorWaitsForTheBucket(t *testing.T) {
 		{"more than it ever holds, and it is full", 90, 6, 150, 0, 0, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			wait, plentiful := bucket(c.left).Wait(c.now, c.n, c.own, 2)
+			wait, plentiful := bucket(c.left).Wait(c.now, c.n, c.own, 2, false)
 			assert.InDelta(t, c.wait, wait, 0.01)
 			assert.Equal(t, c.plentiful, plentiful)
 		})
@@ -86,7 +86,7 @@ func TestPlentyMeansNothingOfABucketThatFillsAtOnce(t *testing.T) {
 	}{{2, true}, {490, true}, {510, false}} {
 		m := bucket(80)
 		m.refill = c.refill
-		wait, plentiful := m.Wait(1, 1, 0, 2)
+		wait, plentiful := m.Wait(1, 1, 0, 2, false)
 		assert.Zero(t, wait)
 		assert.Equal(t, c.want, plentiful, "%v a second", c.refill)
 	}
@@ -95,22 +95,22 @@ func TestPlentyMeansNothingOfABucketThatFillsAtOnce(t *testing.T) {
 func TestALimitPerMinuteIsNotWhatTheBucketHolds(t *testing.T) {
 	var m Mirror
 	m.Observe(1, 1, 1, 1, told(600, 9, 0.1)) // it holds 10
-	_, plentiful := m.Wait(1, 1, 0, 1)
+	_, plentiful := m.Wait(1, 1, 0, 1, false)
 	assert.True(t, plentiful)
-	m.Wait(100, 1, 0, 1)
+	m.Wait(100, 1, 0, 1, false)
 	m.Sent(100, 0)
-	wait, _ := m.Wait(100, 1, 30, 1)
+	wait, _ := m.Wait(100, 1, 30, 1, false)
 	assert.InDelta(t, 2.3, wait, 0.1, "no more than 10 have come in, and 3 are needed")
 }
 
 func TestWhatAFullBucketCouldNotTakeIsLost(t *testing.T) {
 	m := bucket(90)
-	wait, _ := m.Wait(50, 1, 0, 2)
+	wait, _ := m.Wait(50, 1, 0, 2, false)
 	assert.Zero(t, wait)
-	wait, _ = m.Wait(50, 1, 100, 102)
+	wait, _ = m.Wait(50, 1, 100, 102, false)
 	assert.InDelta(t, 1.5, wait, 0.3, "the bucket was full at 50, not over")
 	m.Observe(103, 50, 101, 1, told(100, 50, 24.75))
-	wait, _ = m.Wait(50, 1, 0, 103)
+	wait, _ = m.Wait(50, 1, 0, 103, false)
 	assert.Zero(t, wait, "a newer answer knows better")
 }
 
@@ -153,6 +153,26 @@ func TestTurnTellsAWindowFromABucket(t *testing.T) {
 			if c.name == "too close together" { // every other one counts
 				assert.False(t, turn.Windowed())
 				return
+			}
+			assert.Equal(t, c.want, turn.Windowed())
+		})
+	}
+}
+
+// Services round a reset to a whole second, and calls take more or less time to arrive. Their windows were taken for buckets.
+func TestAResetThatIsRoundedTellsAWindowFromABucket(t *testing.T) {
+	for name, c := range map[string]struct {
+		reset func(at float64) float64
+		want  bool
+	}{
+		"a window":            {func(at float64) float64 { return math.Ceil(60 - at) }, true},
+		"calls that are late": {func(at float64) float64 { return 60 - at - 0.4*math.Sin(4*at) }, true},
+		"a bucket":            {func(at float64) float64 { return math.Ceil(30 + 0.1*math.Sin(9*at)) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var turn Turn
+			for at := 0.7; at < 40; at += 0.7 {
+				turn.Observe(at, c.reset(at))
 			}
 			assert.Equal(t, c.want, turn.Windowed())
 		})
@@ -248,7 +268,7 @@ func TestAWindowIsSpreadOverItsTime(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := window()
 			m.Sent(c.sent, 0)
-			wait, plentiful := m.Wait(c.now, c.n, c.own, 4)
+			wait, plentiful := m.Wait(c.now, c.n, c.own, 4, false)
 			assert.InDelta(t, c.waited, wait, 0.03)
 			assert.False(t, plentiful)
 		})
@@ -261,7 +281,7 @@ func TestAWindowOfFewCallsIsUsedUpBeforeItTurns(t *testing.T) {
 	m := Mirror{Known: true, limit: 5, left: 4, turn: Turn{At: 5, span: 5, votes: enough}}
 	var own float64
 	for now := 0.0; now < 5; now += 0.01 { // asked in between, too
-		if wait, _ := m.Wait(now, 1, own, 1); wait == 0 {
+		if wait, _ := m.Wait(now, 1, own, 1, false); wait == 0 {
 			own++
 			assert.InDelta(t, own, now, 0.011)
 			m.Sent(now, 1)
@@ -278,12 +298,12 @@ func TestWhatWasSentInAWindowHasUsedIt(t *testing.T) {
 		m.Sent(at, 1)
 		own++
 	}
-	_, left := m.windowWait(10.6, 1, own)
+	_, left := m.windowWait(10.6, 1, own, false)
 	assert.InDelta(t, 1, left, 1e-9)
 	m.Observe(1, 9.9, 1, 1, told(4, 0, 0.1)) // a second later, of the window before
-	_, left = m.windowWait(10.7, 1, own)
+	_, left = m.windowWait(10.7, 1, own, false)
 	assert.InDelta(t, 1, left, 1e-9)
-	_, left = m.windowWait(11.1, 1, own)
+	_, left = m.windowWait(11.1, 1, own, false)
 	assert.InDelta(t, 4, left, 1e-9, "the next one is unused")
 }
 
@@ -304,16 +324,17 @@ func TestAWindowHasRoom(t *testing.T) {
 		{cycleShortest, 1, 100, 100, true},
 	} {
 		m := Mirror{Known: true, limit: c.limit, left: c.left, turn: Turn{At: c.span, span: c.span, votes: enough}}
-		_, plentiful := m.Wait(c.now, 1, 0, 1)
+		_, plentiful := m.Wait(c.now, 1, 0, 1, false)
 		assert.Equal(t, c.want, plentiful, "%v", c)
 	}
 }
 
-// Where calls take longer than a window, answers are about windows that are long over.
+// What is left of a window that no answer is about is what this process has not used. Processes that share a window of a few seconds
+// would all take that for a pace that is too low. Where calls take longer than a window, answers are about windows that are over.
 func TestAnOldAnswerShowsNoRoomInAWindow(t *testing.T) {
-	for heard, want := range map[float64]bool{8.1: true, 7.9: false} {
+	for heard, want := range map[float64]bool{9.1: true, 8.9: false} {
 		m := Mirror{Known: true, limit: 10, left: 10, heard: heard, turn: Turn{At: 10, span: 1, votes: enough}}
-		_, plentiful := m.Wait(9.5, 1, 0, 1)
+		_, plentiful := m.Wait(9.5, 1, 0, 1, false)
 		assert.Equal(t, want, plentiful, "%v", heard)
 	}
 }
@@ -322,7 +343,7 @@ func TestAnOldAnswerShowsNoRoomInAWindow(t *testing.T) {
 func TestPlentyMeansNothingOfAFewCalls(t *testing.T) {
 	for limit, want := range map[float64]bool{3: false, 4: true} {
 		m := Mirror{Known: true, limit: limit, full: limit, left: limit, refill: 1}
-		_, plentiful := m.Wait(0, 1, 0, 1)
+		_, plentiful := m.Wait(0, 1, 0, 1, false)
 		assert.Equal(t, want, plentiful, "%v", limit)
 	}
 }
@@ -333,9 +354,9 @@ func TestTheWaitForABucketHasABound(t *testing.T) {
 	m := bucket(0) // 100 at 2 a second
 	m.others.Rate = 5
 	m.Sent(10, 0)
-	wait, _ := m.Wait(10, 1, 1e6, 2)
+	wait, _ := m.Wait(10, 1, 1e6, 2, false)
 	assert.InDelta(t, fillsBy*50, wait, 1)
-	wait, _ = m.Wait(10+fillsBy*50.5, 1, 1e6, 2)
+	wait, _ = m.Wait(10+fillsBy*50.5, 1, 1e6, 2, false)
 	assert.Zero(t, wait)
 }
 
@@ -364,13 +385,13 @@ func TestOthersTakeFromTheSameBucket(t *testing.T) {
 	}
 	m := bucket(1)
 	m.others.Rate = 1
-	wait, _ := m.Wait(1, 1, 0, 2)
+	wait, _ := m.Wait(1, 1, 0, 2, false)
 	assert.InDelta(t, 2, wait, 0.01, "half of the refill is ours")
 	m.others.Rate = -1
-	wait, _ = m.Wait(1, 1, 0, 2)
+	wait, _ = m.Wait(1, 1, 0, 2, false)
 	assert.InDelta(t, 1, wait, 0.01, "and no more than all of it")
 	m.others.Rate = 5
-	wait, _ = m.Wait(1, 1, 0, 2)
+	wait, _ = m.Wait(1, 1, 0, 2, false)
 	assert.InDelta(t, 1/oursLeast, wait, 0.01, "and a twentieth at least")
 }
 
@@ -391,19 +412,19 @@ func TestWhatAFullBucketLosesCountsUntilItIsTold(t *testing.T) {
 	var m Mirror
 	told := told(840, 2, 1./14)
 	m.Observe(1, gap, 1, 1, told)
-	wait, _ := m.Wait(3, 1, 7, 8)
+	wait, _ := m.Wait(3, 1, 7, 8, false)
 	assert.Zero(t, wait)
 	m.Observe(7, 7*gap, 6, 1, told)
-	wait, _ = m.Wait(3, 1, 1, 8)
+	wait, _ = m.Wait(3, 1, 1, 8, false)
 	assert.Zero(t, wait, "the call that is told of found the bucket full")
 }
 
 func TestWhatIsLostOfALimitThatFellIsNotWaitedFor(t *testing.T) {
 	m := Mirror{}
 	m.Observe(1, 0, 1, 1, told(60e6, 60e6-1, 0))
-	m.Wait(600, 1, 5, 6)
+	m.Wait(600, 1, 5, 6, false)
 	m.Observe(3, 0.1, 2, 1, told(60, 30, 30))
-	wait, _ := m.Wait(601, 1, 3, 6)
+	wait, _ := m.Wait(601, 1, 3, 6, false)
 	assert.LessOrEqual(t, wait, 60.)
 }
 
@@ -426,8 +447,8 @@ func TestWhatIsComparedWithAReset(t *testing.T) {
 		want      int
 	}{
 		"nothing, at first":            {Turn{}, 5, 20, 0},
-		"nothing that is too long ago": {Turn{at: 1, reset: 11, span: 10}, 100, 10, 0},
-		"no reset is one of a bucket":  {Turn{at: 1, reset: 1, span: 10}, 10, 0, -1},
+		"nothing that is too long ago": {Turn{observed: 1, reset: 11, span: 10}, 100, 10, 0},
+		"no reset is one of a bucket":  {Turn{observed: 1, reset: 1, span: 10}, 10, 0, -1},
 	} {
 		c.before.Observe(c.at, c.reset)
 		assert.Equal(t, c.want, c.before.votes, name)

@@ -68,7 +68,7 @@ func (n *Noise) Hit() { n.refused++ }
 // rate of the calls sent.
 func (n *Noise) Refused(measured, believed, pace float64) Opinion {
 	if n.Share > 0 && measured >= explained*believed {
-		return n.expected(0, 2) // the limit or noise: twice as soon as noise alone, there are too many
+		return n.absorb(0, 2) // the limit or noise: twice as soon as noise alone, there are too many
 	}
 	if measured >= explained*believed {
 		if n.unexplained--; n.unexplained < 0 || believed >= n.before {
@@ -77,7 +77,7 @@ func (n *Noise) Refused(measured, believed, pace float64) Opinion {
 		return Believe
 	}
 	if n.Share > 0 {
-		return n.Expected()
+		return n.Absorb()
 	}
 	if n.unexplained == 0 {
 		n.before, n.sent, n.last, n.early, n.between, n.refused = believed, 0, 0, 0, 0, 1
@@ -88,14 +88,18 @@ func (n *Noise) Refused(measured, believed, pace float64) Opinion {
 		n.early += n.last
 	}
 	n.last = n.sent
-	need := max(n.need, convinced)
-	if n.unexplained >= need && !n.rarer() && n.refused-1 <= noisy*n.sent && pace < paceFell*n.before {
-		n.Know(min(noisy, n.refused/n.sent))
-		n.leak = 0
-		n.unexplained = 0
-		return Restore
+	if n.unexplained < max(n.need, convinced) || !n.looksRandom(pace) {
+		return Believe
 	}
-	return Believe
+	n.Know(min(noisy, n.refused/n.sent))
+	n.leak = 0
+	n.unexplained = 0
+	return Restore
+}
+
+// looksRandom reports whether refusals have come as those that no limit explains, down to a pace.
+func (n *Noise) looksRandom(pace float64) bool {
+	return pace < paceFell*n.before && n.refused-1 <= noisy*n.sent && !n.rarer()
 }
 
 // rarer reports whether unexplained refusals became rarer as the pace fell, as those of a limit do: most of them are among the first
@@ -108,11 +112,11 @@ func (n *Noise) Forget() { n.unexplained = 0 }
 // Before is the rate before random rejections began to lower it.
 func (n *Noise) Before() float64 { return n.before }
 
-// Expected is whether one more refusal is within the known share. If there are
+// Absorb counts one more refusal as one of the known share, if it is within that. If there are
 // too many, again and again, it was no noise.
-func (n *Noise) Expected() Opinion { return n.expected(1, 1) }
+func (n *Noise) Absorb() Opinion { return n.absorb(1, 1) }
 
-func (n *Noise) expected(share, weight float64) Opinion {
+func (n *Noise) absorb(share, weight float64) Opinion {
 	if n.Share == 0 {
 		return Believe
 	}

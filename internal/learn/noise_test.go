@@ -155,7 +155,7 @@ func TestNoiseLessWhatTheRateExplains(t *testing.T) {
 func TestNoiseThatIsKnownIsIgnored(t *testing.T) {
 	t.Run("nothing is known", func(t *testing.T) {
 		var n Noise
-		assert.Equal(t, Believe, n.Expected())
+		assert.Equal(t, Believe, n.Absorb())
 	})
 	for name, c := range map[string]struct {
 		measured float64
@@ -186,7 +186,7 @@ func TestNoiseThatIsKnownIsIgnored(t *testing.T) {
 				for range c.calls {
 					n.Sent(0)
 				}
-				if n.Expected() == Believe {
+				if n.Absorb() == Believe {
 					worst = Believe
 				}
 			}
@@ -203,11 +203,11 @@ func TestNoiseShareFollowsWhatComes(t *testing.T) {
 	}
 	assert.InDelta(t, 0.05/2.718, n.Share, 1e-3, "it ends")
 	before := n.Share
-	n.Expected()
+	n.Absorb()
 	assert.InDelta(t, before+1.0/memory, n.Share, 1e-9, "it goes on")
 	for range 1000 {
 		n.Share = max(n.Share, 0.079)
-		n.Expected()
+		n.Absorb()
 		assert.LessOrEqual(t, n.Share, 0.08)
 	}
 }
@@ -217,11 +217,11 @@ func TestAShareOfNoiseEndsWithoutRefusals(t *testing.T) {
 	n.Sent(10)
 	n.Know(noisy)
 	n.Sent(20)
-	assert.Equal(t, Ignore, n.Expected())
+	assert.Equal(t, Ignore, n.Absorb())
 	assert.False(t, n.Sent(20+remembered-1))
 	assert.Positive(t, n.Share)
 	assert.True(t, n.Sent(20+remembered))
-	assert.Equal(t, Believe, n.Expected())
+	assert.Equal(t, Believe, n.Absorb())
 	assert.False(t, n.Sent(20+remembered), "once")
 }
 
@@ -242,7 +242,7 @@ func TestTheEndOfAShareOfNoiseIsAnEvent(t *testing.T) {
 	r.noise.Know(noisy)
 	for range convinced * convinced {
 		assert.Equal(t, 1, r.reasons(WhyNoNoise))
-		r.isNoise(remembered, r.last, &Refusal{})
+		r.judgeRandom(remembered, r.last, &Refusal{}, Rate{})
 	}
 	assert.Equal(t, 2, r.reasons(WhyNoNoise))
 }
@@ -252,7 +252,7 @@ func TestNoiseThatIsTooMuchWasNone(t *testing.T) {
 	n.Know(0.05)
 	for i := range 16 {
 		assert.Positive(t, n.Share, "refusal %d", i)
-		n.Expected()
+		n.Absorb()
 	}
 	assert.Zero(t, n.Share, "four times too many")
 	assert.Equal(t, Believe, noiseAfter(&n, 7, 20, 0.8, 0.9), "it takes twice as many now")
@@ -267,7 +267,7 @@ func TestNoiseForgivesWhatIsLongAgo(t *testing.T) {
 	n.Know(0.05)
 	for range 8 {
 		for range 4 {
-			n.Expected()
+			n.Absorb()
 		}
 		for range 400 {
 			n.Sent(0)
@@ -306,7 +306,7 @@ func TestAShareThatWasNoneNeedsMoreEvidenceEachTime(t *testing.T) {
 	var n Noise
 	for _, want := range []float64{8, 16, needMost, needMost} {
 		n.Share, n.exceeded, n.leak = 0.05, convinced-1, convinced
-		assert.Equal(t, Believe, n.Expected())
+		assert.Equal(t, Believe, n.Absorb())
 		assert.Zero(t, n.Share)
 		assert.InDelta(t, want, n.need, 0)
 	}

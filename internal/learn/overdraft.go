@@ -6,11 +6,11 @@ package learn
 // than is left of it. It begins after many calls that were held back, or after a minute
 // without a call.
 type Overdraft struct {
-	held  float64 // calls that the headers have held back since the last try
-	waits bool    // they hold back the next one
-	low   bool    // the last try found them too low
-	next  float64 // no try before
-	pause float64 // seconds from the last try to next
+	held   float64 // calls that the headers have held back since the last try
+	waits  bool    // they hold back the next one
+	proved bool    // the last try has proved them too low
+	next   float64 // no try before
+	pause  float64 // seconds from the last try to next
 
 	trying bool    // a try runs, or has ended without a rejection or a proof
 	of     Value   // what it tries: calls or tokens
@@ -35,8 +35,7 @@ type hold struct {
 
 // Source of these: the families and the harsher providers in internal/simulate.
 const (
-	draftShare = 0.1 // of what the bucket or window holds: if so much more is taken, the headers are too low
-	draftPace  = 2   // times what comes in, or what gets the proof just before the window turns: the pace of a try
+	draftPace = 2 // times what comes in, or what gets the proof just before the window turns: the pace of a try
 )
 
 const (
@@ -47,7 +46,9 @@ const (
 	draftLasts = cycleShortest  // seconds of a try, at least
 	draftTimes = draftPace      // times what the proof takes to come in: seconds of a try
 	draftEnd   = windowShare    // of a window: a try that is rejected at its end costs no more
-	draftIdle  = rarestProbe    // seconds without a call, held back for longer than that, until a try; of a try, between two calls at most
+	draftIdle  = rarestProbe    // seconds without a call, held back for longer than that, until a try
+
+	draftSlowest = longestPause // seconds between two calls of a try, at most
 )
 
 // Wait is how long until a call may go which the headers hold back. last is the newest call. It reports whether a try begins.
@@ -81,7 +82,7 @@ func (o *Overdraft) due(now float64, m *Mirror) bool {
 // ready reports whether a try may begin at a moment, which in a window has to be near its end: there a rejection costs little.
 func (o *Overdraft) ready(now float64, m *Mirror) bool {
 	least, shared := draftFirst, m.others.Rate > rare*m.refill
-	if o.low || m.turn.Windowed() {
+	if o.proved || m.turn.Windowed() {
 		least = draftAgain
 	}
 	return o.held >= least && now >= o.next && (!shared || m.turn.Windowed())
@@ -91,14 +92,14 @@ func (o *Overdraft) begin(now float64, h hold, newest int64) {
 	m := h.m
 	o.trying, o.of, o.before, o.began, o.last, o.held, o.taken = true, h.of, newest, now, now, 0, 0
 	if m.turn.Windowed() {
-		o.proof = max(0, m.left-(h.own-m.made)) + max(several*h.n, draftShare*m.limit)
+		o.proof = max(0, m.left-(h.own-m.made)) + several*h.n
 		o.ends, o.refill = m.turn.At, 0
-		o.pace = max(h.n/draftIdle, draftPace*o.proof/max(m.turn.At-now, resetError))
+		o.pace = max(h.n/draftSlowest, draftPace*o.proof/max(m.turn.At-now, resetError))
 		return
 	}
 	left := m.left + m.refill*(now-m.at) - h.own
-	o.proof = max(0, left) + max(several*h.n, draftShare*m.full)
-	o.refill, o.pace = m.refill, max(h.n/draftIdle, draftPace*m.refill)
+	o.proof = max(0, left) + several*h.n
+	o.refill, o.pace = m.refill, max(h.n/draftSlowest, draftPace*m.refill)
 	o.ends = now + min(draftMost, max(draftLasts, draftTimes*o.proof/m.refill))
 }
 
@@ -110,12 +111,13 @@ func (o *Overdraft) Sent() {
 	}
 }
 
-// Refused ends the try to which the rejected call belongs, and reports whether there is one.
+// Refused ends the try to which the rejected call belongs, and reports whether there is one. A cap and a service that is full say
+// nothing about what the headers leave.
 func (o *Overdraft) Refused(now float64, c Call, r *Refusal) bool {
-	if !o.tries(c) {
+	if !o.tries(c) || r.Mild || r.Names == FlightLimit {
 		return false
 	}
-	o.trying, o.low = false, false
+	o.trying, o.proved = false, false
 	o.pause = max(againFirst, 2*o.pause, draftCost*r.Asked)
 	told, least := r.Calls, 1.0
 	if o.of == OfTokens {
@@ -141,7 +143,7 @@ func (o *Overdraft) Taken(c Call, used float64) bool {
 		o.taken++
 	}
 	o.last = max(o.last, c.At)
-	if o.low = o.taken >= o.proof+o.refill*(o.last-o.began); !o.low {
+	if o.proved = o.taken >= o.proof+o.refill*(o.last-o.began); !o.proved {
 		return false
 	}
 	o.trying, o.pause, o.next = false, 0, 0

@@ -28,9 +28,9 @@ type Pacer struct {
 	back     float64 // just below the pace at the last mark, if it had grown beyond a slow rate; else 0
 	span     float64 // of the window in which the provider counts; 0: none is known
 
-	Binding bool
-	Turns   bool // calls and tokens are both paced, and take turns in binding
-	Spaced  bool // it is unknown how many may go at once, so that only one does
+	Binding  bool
+	Turns    bool // calls and tokens are both paced, and take turns in binding
+	OneByOne bool // it is unknown how many may go at once, so that only one does
 
 	off Rules
 }
@@ -89,7 +89,7 @@ func eager(rate float64) float64 {
 // deep is what may go at once. A large call waits for tokens, and small ones for calls: without
 // more, what the other pace could not use meanwhile is lost.
 func (p *Pacer) deep(unit float64) float64 {
-	if p.Turns && !p.Spaced {
+	if p.Turns && !p.OneByOne {
 		return turnsDeep * unit
 	}
 	return unit
@@ -141,13 +141,21 @@ func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
 	if !p.On || dt <= 0 {
 		return
 	}
+	pace := p.Pace()
+	p.refill(dt, pace, open, idle, unit)
+	if open && grow && p.Binding {
+		p.grow(dt, pace, opens, unit)
+	}
+}
+
+// refill adds the inflow of dt seconds to the model of the provider's bucket, and to what may go.
+func (p *Pacer) refill(dt, pace float64, open, idle bool, unit float64) {
 	before := p.model
 	p.model += p.Rate * dt
 	if top := max(2*p.Rate, leastBucket*unit) + p.burst; p.model > top {
 		p.model = max(top, before) // it may have begun above
 		p.rested = p.rested || idle && dt > interruption
 	}
-	pace := p.Pace()
 	deep := p.deep(unit) + pace*ownBurst
 	if p.fills {
 		deep = max(deep, leastBucket*unit)
@@ -155,12 +163,11 @@ func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
 	if p.level < deep && (open || p.fills) { // what was given back may lie above
 		p.level = min(deep, p.level+dt*pace)
 	}
-	if !open {
-		return
-	}
-	if !p.Binding || !grow {
-		return
-	}
+}
+
+// grow takes dt seconds in which the pacer held calls back as time of the cycle, or lets the pace grow exponentially. opens is whether
+// the gate has opened in them.
+func (p *Pacer) grow(dt, pace float64, opens bool, unit float64) {
 	if !p.spurs {
 		p.active += dt
 	}
@@ -170,9 +177,14 @@ func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
 		p.fast = min(mostRate, p.fast*math.Exp(min(firstGrow, p.Rate)*dt))
 	case p.fast > 0:
 		p.fast = min(mostRate, p.fast*math.Exp(fastGrow*dt))
-	case !p.off.Has(GrowthRule) && p.model < -(miscount*unit+riseProof*p.Rate*max(p.cycle, riseSpans*p.span)):
+	case !p.off.Has(GrowthRule) && p.overdrawn(unit):
 		p.fast = pace
 	}
+}
+
+// overdrawn reports whether more was admitted than the model of the provider's bucket holds, so that the limit has risen.
+func (p *Pacer) overdrawn(unit float64) bool {
+	return p.model < -(miscount*unit + riseProof*p.Rate*max(p.cycle, riseSpans*p.span))
 }
 
 const rounding = 1e-9 // units; by definition: what float64 loses in sums
@@ -191,7 +203,8 @@ func (p *Pacer) Saves(n float64) bool { return p.saved+min(0, p.level) >= n-roun
 // Take charges n. What goes although the pace would hold it back, by the headers, leaves no debt.
 func (p *Pacer) Take(n float64) {
 	p.model -= n
-	if n > 0 && (p.unused || p.level < n-rounding && p.Saves(n)) {
+	besides := p.unused || p.level < n-rounding && p.Saves(n)
+	if n > 0 && besides {
 		p.saved, p.unused = max(0, p.saved-n), false
 		return
 	}
@@ -219,7 +232,8 @@ func (p *Pacer) Cut(measured, cycle float64, few bool) {
 	first, back := !p.On, 0.0
 	if p.On {
 		old := p.Pace()
-		if p.fast == 0 && p.span == 0 && !p.Turns && !p.part && measured >= p.Rate && measured < 1 { // a small bucket may have run over below it
+		plain := p.fast == 0 && p.span == 0 && !p.Turns && !p.part
+		if plain && measured >= p.Rate && measured < 1 { // a small bucket may have run over below it
 			back = margin * old
 		}
 		if p.rested { // what came in during the pause is not known

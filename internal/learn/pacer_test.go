@@ -241,7 +241,7 @@ func TestFourCallsGoAtOnceWhereTokensArePacedAsWell(t *testing.T) {
 	assert.Positive(t, p.Wait(100), "nothing comes in while the gate is shut")
 
 	p = expectTen()
-	p.Turns, p.Spaced = true, true
+	p.Turns, p.OneByOne = true, true
 	p.Tick(1000, true, true, false, 100)
 	assert.Zero(t, p.Wait(100))
 	assert.Positive(t, p.Wait(101), "how many may go at once is unknown")

@@ -13,11 +13,11 @@ const evenGain = 2 * hoverGain // like hoverGain, where the cap is shared
 
 const debtMost = several // times what a part of a bucket holds: no more of what was sent beyond the part is made up for
 
-// sharing has the machine use only a part of the limit, and press for it as each
+// usePart has the machine use only a part of the limit, and press for it as each
 // of the others that use the rest does. A rate or a cap that is learned is a part
 // already, for the others press too: there the parts become even, because a
 // machine that has less grows sooner.
-func (m *Machine) sharing(share float64) {
+func (m *Machine) usePart(share float64) {
 	m.Flight.part, m.claim.part, m.Calls.part = true, true, true
 	m.calm.share = share
 	m.Calls.Save(share * m.Calls.saved)

@@ -108,9 +108,9 @@ func TestAShareOfACapStandsWhereOthersCrowd(t *testing.T) {
 	c := &m.claim
 	c.Begin(Call{Others: 20}, 0)
 	c.crowds = convinced
-	assert.True(t, c.Holds(Call{At: 100, Others: 5}, 50, 1, 5), "others crowd, and the cap was measured when there were fewer of them")
+	assert.True(t, c.Weigh(Call{At: 100, Others: 5}, 50, 1, 5), "others crowd, and the cap was measured when there were fewer of them")
 	c.again = hoverAgain
-	assert.False(t, c.Holds(Call{At: 100.1, Others: 5}, 100, 1, 5), "the cuts do not help")
+	assert.False(t, c.Weigh(Call{At: 100.1, Others: 5}, 100, 1, 5), "the cuts do not help")
 
 	c.Refused(5, false)
 	assert.True(t, c.shared, "others hold the rest of it")
@@ -174,18 +174,18 @@ func TestTheMirrorKeepsToItsPart(t *testing.T) {
 	m.part.Begin(9, 0)
 	m.Observe(1, 0, 0, 1, partOfTen(9))
 	for range 2 {
-		wait, _ := m.Wait(0, 1, 0, 1)
+		wait, _ := m.Wait(0, 1, 0, 1, false)
 		assert.Zero(t, wait)
 		m.part.Take(0, 1)
 	}
-	wait, _ := m.Wait(0, 1, 2, 3)
+	wait, _ := m.Wait(0, 1, 2, 3, false)
 	assert.Positive(t, wait)
 
 	m = Mirror{Known: true, limit: 600, left: 300}
 	m.turn = Turn{At: 30, votes: enough, span: 60}
-	whole, _ := m.windowWait(0, 1, 0)
+	whole, _ := m.windowWait(0, 1, 0, false)
 	m.part.share = 0.25
-	part, _ := m.windowWait(0, 1, 0)
+	part, _ := m.windowWait(0, 1, 0, false)
 	assert.InEpsilon(t, 4*whole*301/304, part, 1e-9)
 }
 
@@ -229,7 +229,7 @@ func TestAShareTriesNoMoreThanTheHeadersDeclare(t *testing.T) {
 		m := New(Config{Initial: 4, Max: 50, Share: share})
 		m.quota.Observe(1, Call{Seq: 1, Total: 100}, 1, Told{Known: true, Limit: 60, Reset: 60}, Told{}, &m.tally)
 		m.quota.draft.held = draftFirst
-		assert.Equal(t, tries, m.quota.wait(1, 0, &m.tally).tries)
+		assert.Equal(t, tries, m.quota.wait(1, 0, saved{}, &m.tally).tries)
 	}
 }
 

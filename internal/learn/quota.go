@@ -43,13 +43,13 @@ func (q *Quota) Observe(now float64, c Call, taken float64, calls, tokens Told, 
 		return false
 	}
 	if !calls.Known && taken > 0 {
-		stale = q.Calls.Stale(c.At)
+		stale = q.Calls.Expire(c.At)
 	}
 	if !tokens.Known && taken > 0 {
-		stale = q.Tokens.Stale(c.At) || stale
+		stale = q.Tokens.Expire(c.At) || stale
 	}
-	q.Calls.Full(taken, calls)
-	q.Tokens.Full(taken*c.Tokens, tokens)
+	q.Calls.NoteFull(taken, calls)
+	q.Tokens.NoteFull(taken*c.Tokens, tokens)
 	if calls.Known && c.Seq > q.Calls.Seq {
 		gone, _ := q.refusals.Between(q.Calls.Seq, c.Seq)
 		q.Calls.part.Begin(calls.Remaining, float64(q.last.Seq-c.Seq))
@@ -83,6 +83,9 @@ func (q *Quota) back(ended Amount, used float64) float64 { return max(0, q.charg
 // Known reports whether any header has declared a quota.
 func (q *Quota) Known() bool { return q.Calls.Known || q.Tokens.Known }
 
+// saved is of which units the paces have saved what a call takes: quota that is not used yet is there from the start of a preset.
+type saved struct{ calls, tokens bool }
+
 type quotaWait struct {
 	wait   float64
 	room   bool // for a faster pace of calls
@@ -91,7 +94,8 @@ type quotaWait struct {
 	tries  bool // a try begins whether more calls are taken than the headers leave room for
 }
 
-func (q *Quota) wait(now, tokens float64, t *Tally) (w quotaWait) {
+// wait is how long the headers hold back a call of so many tokens.
+func (q *Quota) wait(now, tokens float64, s saved, t *Tally) (w quotaWait) {
 	if q.off.Has(MirrorRule) {
 		return w
 	}
@@ -99,7 +103,7 @@ func (q *Quota) wait(now, tokens float64, t *Tally) (w quotaWait) {
 	if h := &longer; q.Calls.Known {
 		gone, _ := q.refusals.Between(q.Calls.Seq, q.last.Seq)
 		h.own = float64(q.last.Seq-q.Calls.Seq) - gone
-		h.wait, w.room = q.Calls.Wait(now, 1, h.own, q.last.Seq)
+		h.wait, w.room = q.Calls.Wait(now, 1, h.own, q.last.Seq, s.calls)
 		w.calls = q.Calls.part.On()
 		w.room = w.room && !w.calls // a part of what is left is no reason for more
 	}
@@ -107,13 +111,15 @@ func (q *Quota) wait(now, tokens float64, t *Tally) (w quotaWait) {
 		reserved, ended, used := q.sinceHeader(q.last, now, t)
 		h.own = q.charge.Of(reserved) - q.back(ended, used)
 		var left bool
-		h.wait, left = q.Tokens.Wait(now, h.n, h.own, q.last.Seq)
+		h.wait, left = q.Tokens.Wait(now, h.n, h.own, q.last.Seq, s.tokens)
 		w.tokens = left || q.Tokens.turn.Windowed() || q.Tokens.part.On()
 	}
 	if other.wait > longer.wait {
 		longer, other = other, longer
 	}
-	if w.wait = longer.wait; w.wait > 0 && (w.wait > draftIdle || !longer.m.part.On()) && !q.off.Has(TrustRule) {
+	w.wait = longer.wait
+	testable := w.wait > draftIdle || w.wait > 0 && !longer.m.part.On()
+	if testable && !q.off.Has(TrustRule) {
 		w.wait, w.tries = q.draft.Wait(now, longer, q.last)
 	}
 	if w.wait < longer.wait && other.wait > draftIdle { // a try is none if the other unit holds the call back for long, too

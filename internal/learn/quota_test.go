@@ -67,7 +67,7 @@ func TestQuotaCountsWhatWasSentSince(t *testing.T) {
 			}
 			q.t.Answered(Call{Tokens: 100}, c.used)
 			q.t.history.Add(Point{At: 1.5, Calls: q.t.calls, Tokens: q.t.tokens, Ends: q.t.ends, Ended: q.t.ended, Used: q.t.used})
-			got := q.wait(1, 100, &q.t)
+			got := q.wait(1, 100, saved{}, &q.t)
 			assert.InDelta(t, c.want, got.wait, 0.01)
 			assert.Equal(t, !c.blind && (c.calls.Known || c.tokens.Known), q.Known())
 		})
@@ -78,10 +78,10 @@ func TestAnAnswerToAnEarlierCallTellsNothingNew(t *testing.T) {
 	q := &quotaRun{}
 	first, second := q.send(1), q.send(1)
 	q.told(second, told(60, 0, 6), told(6000, 0, 6))
-	before := q.wait(1, 100, &q.t)
+	before := q.wait(1, 100, saved{}, &q.t)
 	assert.Positive(t, before.wait)
 	q.told(first, told(60, 50, 6), told(6000, 5000, 6))
-	assert.Equal(t, before, q.wait(1, 100, &q.t))
+	assert.Equal(t, before, q.wait(1, 100, saved{}, &q.t))
 }
 
 func TestPlentyIsSaidOfEachUnit(t *testing.T) {
@@ -99,7 +99,7 @@ func TestPlentyIsSaidOfEachUnit(t *testing.T) {
 			q := &quotaRun{}
 			q.off = c.off
 			q.told(q.send(1), c.calls, c.tokens)
-			assert.Equal(t, c.want, q.wait(1, 100, &q.t))
+			assert.Equal(t, c.want, q.wait(1, 100, saved{}, &q.t))
 		})
 	}
 }
@@ -114,6 +114,29 @@ func TestHeadersThatShowRoomSpeedThePaceUp(t *testing.T) {
 	r.Answered(20.1, r.send(20), Answer{Used: 100, InFlight: 1, Calls: told(60, 30, 30)})
 	r.Wait(20.1, 100, 1)
 	assert.InDelta(t, 1, r.Calls.Pace(), 0.1)
+}
+
+// Headers about a limit of ten times as much always show room. Once rejections have measured a rate that is lower, that is no reason
+// to exceed it every few seconds.
+func TestRoomBeyondARateThatMarksAgreeAboutIsNotUsed(t *testing.T) {
+	for settled, want := range map[bool]float64{true: 10.5, false: 40} {
+		r := runMachine(Config{CallRate: 10})
+		if settled {
+			r.calm.agreed = enough
+		}
+		at := 0.0
+		for ; at < 5; at += 0.1 {
+			r.Answered(at+0.1, r.send(at), Answer{Used: 100, InFlight: 1, Calls: told(6000, 99, 0.01)})
+		}
+		r.Wait(at, 100, 1)
+		r.Refused(at, r.send(at), Refusal{Asked: 1, Calls: told(6000, 99, 0.01)})
+		for end := at + 6; at < end; {
+			at += max(0.01, r.Wait(at, 100, 1))
+			r.Answered(at+0.1, r.send(at), Answer{Used: 100, InFlight: 1, Calls: told(6000, 99, 0.01)})
+		}
+		assert.Greater(t, r.Calls.Pace(), want/2, settled)
+		assert.Less(t, r.Calls.Pace(), want, settled)
+	}
 }
 
 // The first answers come in any order: one of them shows that the bucket was full.
@@ -147,7 +170,7 @@ func TestWhereHeadersDecideAlone(t *testing.T) {
 			q.Calls.part.share, q.Tokens.part.share = c.share, c.share
 			q.told(q.send(1), told(60, 30, 30), told(6000, 3000, 30))
 			q.Calls.turn.votes, q.Tokens.turn.votes = c.votes, c.votes
-			w := q.wait(2, 100, &q.t)
+			w := q.wait(2, 100, saved{}, &q.t)
 			w.wait, w.room = 0, w.room && c.share > 0
 			assert.Equal(t, c.want, w)
 		})
@@ -163,7 +186,7 @@ func TestNoTokensOfAnEmptyWindowAreNoWait(t *testing.T) {
 	q.Sent(c)
 	q.told(c, told(60, 0, 59), told(6000, 0, 59))
 	q.Calls.turn.votes, q.Tokens.turn.votes = enough, enough
-	assert.InDelta(t, 59, q.wait(1, 0, &q.t).wait, 0.1)
+	assert.InDelta(t, 59, q.wait(1, 0, saved{}, &q.t).wait, 0.1)
 }
 
 // A gateway may stop passing the headers on. What they said last, such as that others use nearly everything, would stay true for ever.

@@ -21,14 +21,19 @@ const (
 	FlightLimit
 )
 
-func (r *Refusal) hinted() bool { return r.Asked > 0 }
+func (r *Refusal) asksToWait() bool { return r.Asked > 0 }
 
-// told reports whether it came with any meters.
-func (r *Refusal) told() bool { return r.Calls.Known || r.Tokens.Known }
+// mayBeRate reports whether a rate may have refused the call: it names no other cause.
+func (r *Refusal) mayBeRate() bool { return !r.Mild && r.Names != FlightLimit }
 
-// left reports whether its meters, or that of the limit that it names, say that a
+func (r *Refusal) dropMeters() { r.Calls, r.Tokens = Told{}, Told{} }
+
+// hasMeters reports whether its headers declare any quota.
+func (r *Refusal) hasMeters() bool { return r.Calls.Known || r.Tokens.Known }
+
+// showsRoom reports whether its meters, or that of the limit that it names, say that a
 // call of so many tokens would have fitted.
-func (r *Refusal) left(tokens float64) bool {
+func (r *Refusal) showsRoom(tokens float64) bool {
 	calls, some := !r.Calls.Known || r.Calls.Remaining >= 1, !r.Tokens.Known || r.Tokens.Remaining >= tokens
 	switch r.Names {
 	case CallLimit:
@@ -37,7 +42,7 @@ func (r *Refusal) left(tokens float64) bool {
 		return r.Tokens.Known && some
 	case Unnamed, FlightLimit:
 	}
-	return r.told() && calls && some
+	return r.hasMeters() && calls && some
 }
 
 // reset is how long it takes until the meter that has too little left for a call of so many tokens is full again; 0: none has.
@@ -57,86 +62,97 @@ const unmeasured = rarestProbe // seconds: what headers or a cap have let throug
 func (m *Machine) Refused(now float64, c Call, r Refusal) {
 	m.Flight.Tick(now, m.counts(now)) // the time before is not that of a cycle that begins now
 	if m.quota.Blind {
-		r.Calls, r.Tokens = Told{}, Told{}
+		r.dropMeters()
 	}
 	m.account(now, c, &r)
-	m.drafted = m.quota.draft.Refused(now, c, &r)
+	tested := m.quota.draft.Refused(now, c, &r)
 	if r.Slow {
-		m.slow(now)
+		m.stopGrowth(now)
 	}
+	m.readMeters(now, c, &r)
+	switch {
+	case r.Mild:
+		m.answerOverload(now, c, &r)
+	case !m.epoch.before(c) && !m.off.Has(EpochRule): // the last decision has answered it
+		m.echo(now, c, &r)
+	default:
+		m.answer(now, c, &r, tested)
+	}
+}
+
+// readMeters applies the headers of a refusal, and drops them if they are not believed.
+func (m *Machine) readMeters(now float64, c Call, r *Refusal) {
 	m.quota.Observe(now, c, 0, r.Calls, r.Tokens, &m.tally)
-	if !r.Mild && r.Names != FlightLimit && r.left(c.Tokens) && !m.off.Has(TrustRule) {
-		if m.trust.Broken(now) {
-			m.rates.Held(now, m.tally.since(c, unmeasured).Calls/unmeasured)
-			m.note(Decision{At: now, Kind: Verdict, Wait: m.trust.pause, Why: WhyUntrue})
-		}
+	untrue := r.mayBeRate() && r.showsRoom(c.Tokens) && !m.off.Has(TrustRule)
+	if untrue && m.trust.Broken(now) {
+		m.rates.Held(now, m.tally.since(c, unmeasured).Calls/unmeasured)
+		m.note(Decision{At: now, Kind: Verdict, Wait: m.trust.pause, Why: WhyUntrue})
 	}
 	if m.trust.Ignored(now) {
-		r.Calls, r.Tokens = Told{}, Told{}
+		r.dropMeters()
 	}
-	if r.Mild {
-		m.overloaded(now, c, &r)
-		return
+}
+
+// echo waits for what a further refusal of an epoch asks for.
+func (m *Machine) echo(now float64, c Call, r *Refusal) {
+	if r.asksToWait() && !m.off.Has(GateRule) && m.Door.Echo(now, r.Asked) {
+		m.Door.Obey(now, r.Asked, m.speed(), m.luck.Float64())
 	}
-	if !m.after(c) && !m.off.Has(EpochRule) { // the last cut has answered it
-		if r.hinted() && !m.off.Has(GateRule) && m.Door.Echo(now, r.Asked) {
-			m.Door.Obey(now, r.Asked, m.speed(), m.luck.Float64())
-		}
-		m.fined(now, c, &r)
-		return
-	}
+	m.waitOutFine(now, c, r)
+}
+
+// answer decides what follows from the first refusal of an epoch. tested is whether the call belonged to a test of the headers.
+func (m *Machine) answer(now float64, c Call, r *Refusal, tested bool) {
 	m.Door.Refused(c.At)
-	if !m.knows { // it may have been rejected because of calls that left after it
+	if !m.marked { // it may have been rejected because of calls that left after it
 		c.Others = max(c.Others, min(m.InFlight(), int(m.tally.last.Seq-c.Seq)))
 	}
-	if m.knows && r.Names != FlightLimit && !m.tally.GotThrough(c, now-2*m.Door.trip) {
+	if m.marked && r.Names != FlightLimit && !m.tally.GotThrough(c, now-2*m.Door.rtt) {
 		m.spans.Shut(c.At)
-		if r.left(c.Tokens) {
+		if r.showsRoom(c.Tokens) {
 			m.Door.foreign++
 		}
-		m.still(now, c, &r, m.Calls.Rate)
+		m.keepShut(now, c, r, m.Calls.Rate)
 		return
 	}
-	if m.resumed.At > m.spans.shut && !m.Door.Alien() { // the pause had ended for other calls, and their answers are on their way
-		m.span(m.resumed.At, m.resumed.Calls)
+	if m.resumed.At > m.spans.shut && !m.Door.ShutByForeign() { // the pause had ended for other calls, and their answers are on their way
+		m.endSpan(m.resumed.At, m.resumed.Calls)
 	}
 	m.spans.Shut(c.At)
-	verdict := m.verdict(now, c, &r)
+	verdict, measured := m.judge(now, c, r, tested)
 	if verdict == isShut {
 		m.Door.foreign++
-		m.still(now, c, &r, m.openRate(c))
+		m.keepShut(now, c, r, m.openRate(c))
 		return
 	}
 	m.Door.Settled()
-	if verdict != isChance {
+	if verdict != isRandom {
 		m.Door.fines.Begin()
-	}
-	if r.hinted() && verdict != isChance && !m.off.Has(GateRule) {
-		m.Door.Obey(now, r.Asked, m.speed(), m.luck.Float64())
-		m.fined(now, c, &r)
+		if r.asksToWait() && !m.off.Has(GateRule) {
+			m.Door.Obey(now, r.Asked, m.speed(), m.luck.Float64())
+			m.waitOutFine(now, c, r)
+		}
 	}
 	switch verdict {
 	case isCap:
 		m.cutFlight(now, c, r.Names == FlightLimit)
 	case isRate:
-		m.cutPace(now, c, &r)
-	case isNothing, isChance, isShut:
+		m.cutPace(now, c, r, measured)
+	case isNothing, isRandom, isShut:
 	}
 }
 
 // account takes back what the call did not use.
 func (m *Machine) account(now float64, c Call, r *Refusal) {
 	m.hits++
-	ours := !r.Mild && r.Names != FlightLimit
-	if r.hinted() && ours {
-		m.labelled = now + remembered
+	if r.asksToWait() && r.mayBeRate() {
+		m.foreign.labelled = now + remembered
 	}
 	if !m.tally.Counts(c) {
 		return
 	}
-	m.Door.Heard(now - c.At)
-	m.rates.trip = m.Door.trip
-	if ours {
+	m.Door.RefusalTook(now - c.At)
+	if r.mayBeRate() {
 		m.noise.Hit()
 	}
 	m.tally.Refused(c)
@@ -148,8 +164,8 @@ func (m *Machine) account(now float64, c Call, r *Refusal) {
 // SlowFor is for how many seconds a provider that calls a ramp too steep wants no growth. Source: OpenAI's guide to rate limits, 2026-07.
 const SlowFor = remembered
 
-// slow has nothing grow for a while.
-func (m *Machine) slow(now float64) {
+// stopGrowth has nothing grow for a while.
+func (m *Machine) stopGrowth(now float64) {
 	if now >= m.slowBy {
 		m.note(Decision{At: now, Kind: Verdict, Wait: SlowFor, Why: WhySlow})
 	}
@@ -162,16 +178,19 @@ func (m *Machine) Closed(now float64, c Call, slow bool) {
 	m.hits++
 	m.quota.draft.Refused(now, c, &Refusal{Asked: draftMost})
 	if slow {
-		m.slow(now)
+		m.stopGrowth(now)
 	}
-	m.Unsent(c)
+	if m.tally.Counts(c) {
+		m.tally.Refused(c)
+		m.undo(c)
+	}
 }
 
-// overloaded waits and, if such refusals are no exception, bounds the calls in
+// answerOverload waits and, if such refusals are no exception, bounds the calls in
 // flight, once an epoch. It is no measurement: pace and mark stay.
-func (m *Machine) overloaded(now float64, c Call, r *Refusal) {
+func (m *Machine) answerOverload(now float64, c Call, r *Refusal) {
 	m.overload.Refused()
-	fresh := m.after(c)
+	fresh := m.epoch.before(c)
 	rate := 0.0
 	if m.overload.Rare() {
 		rate = m.speed()
@@ -181,13 +200,13 @@ func (m *Machine) overloaded(now float64, c Call, r *Refusal) {
 		return
 	}
 	before := m.InFlight()
-	if m.retried(now, c) {
-		m.epoch(now)
+	if m.failTrials(now, c) {
+		m.beginEpoch(now)
 		return
 	}
 	m.levels.Fell(now, float64(before))
 	m.Flight.Signal(backOff, m.overload.From(now, float64(before)))
-	m.epoch(now)
+	m.beginEpoch(now)
 	m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(m.InFlight()), Why: WhyOverload})
 }
 
@@ -195,12 +214,12 @@ func (m *Machine) overloaded(now float64, c Call, r *Refusal) {
 // It halves the calls in flight, once an epoch.
 func (m *Machine) Signal(now, left float64) {
 	if left > now { // by another clock: about the time of a call ago
-		left = now - m.trip
+		left = now - m.rtt
 	}
-	if left <= m.cut {
+	if left <= m.epoch.at {
 		return
 	}
-	m.epoch(now)
+	m.beginEpoch(now)
 	m.Flight.Tick(now, m.counts(now))
 	before := m.InFlight()
 	m.stopLevels(now)
@@ -210,40 +229,27 @@ func (m *Machine) Signal(now, left float64) {
 	}
 }
 
-// openRate is how many calls per second were admitted before the provider shut, no more than the pace of calls. While other calls
-// are in flight, a cap may be what rejects the call c, so probes are no further apart than the longest pause.
-func (m *Machine) openRate(c Call) float64 {
-	rate := m.tally.Until(m.spans.shut)
-	if m.Calls.On {
-		rate = min(rate, m.Calls.Rate)
-	}
-	if c.Others >= 2 {
-		rate = max(rate, 1/(probeShare*longestPause))
-	}
-	return rate
-}
-
-// still handles a refusal when no call has got through since the last decrease. The provider is closed, which is no new
+// keepShut handles a refusal when no call has got through since the last decrease. The provider is closed, which is no new
 // measurement: rate and mark stay.
-func (m *Machine) still(now float64, c Call, r *Refusal, rate float64) {
+func (m *Machine) keepShut(now float64, c Call, r *Refusal, rate float64) {
 	m.Calls.Sober()
 	m.Tokens.Sober()
 	if !m.off.Has(GateRule) {
-		m.Door.Still(now, r.Asked, r.hinted(), r.reset(c.Tokens), rate, m.luck.Float64())
+		m.Door.KeepShut(now, r.Asked, r.reset(c.Tokens), rate, m.luck.Float64())
 	}
-	m.fined(now, c, r)
+	m.waitOutFine(now, c, r)
 	if m.noCap(c) {
 		m.Flight.Claimed = false
 		m.claim.Forget()
 	}
-	m.epoch(now)
+	m.beginEpoch(now)
 	m.resumed, m.reopens = Point{}, true
 	m.note(Decision{At: now, Kind: Gate, Wait: m.Door.Until - now, Why: WhyStillShut})
 }
 
-// fined waits for what the rejection of c costs, if rejections count.
-func (m *Machine) fined(now float64, c Call, r *Refusal) {
-	if !r.hinted() || r.Names == FlightLimit || m.off.Has(GateRule) || m.off.Has(TruthRule) {
+// waitOutFine waits for what the rejection of c costs, if rejections count.
+func (m *Machine) waitOutFine(now float64, c Call, r *Refusal) {
+	if counts := r.asksToWait() && r.mayBeRate(); !counts || m.off.Has(GateRule) || m.off.Has(TruthRule) {
 		return
 	}
 	f := &m.Door.fines
@@ -252,7 +258,7 @@ func (m *Machine) fined(now float64, c Call, r *Refusal) {
 	if m.Calls.On { // an outage, too, asks for longer and longer
 		until = min(until, f.last+several/m.Calls.Pace())
 	}
-	m.Door.outlast(until)
+	m.Door.extendUntil(until)
 	if proof {
 		m.note(Decision{At: now, Kind: Verdict, Wait: f.Each(), Why: WhyFined})
 	}
@@ -268,8 +274,8 @@ func (m *Machine) noCap(c Call) bool {
 		return false
 	}
 	if m.Flight.mode == hovering {
-		return m.Flight.Claimed && m.Door.refused >= convinced && m.claim.wasLonely(c)
+		return m.Flight.Claimed && m.Door.refused >= convinced && m.claim.noteAlone(c)
 	}
-	drained, room := float64(c.Others) < 0.5*m.held(), m.tally.ends > m.tally.endsBy
+	drained, room := float64(c.Others) < 0.5*m.heldLevel(), m.tally.ends > m.tally.endsBy
 	return drained || room && m.Flight.Claimed && m.tally.refused >= noneTaken
 }

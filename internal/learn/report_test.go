@@ -11,7 +11,7 @@ func TestAWindowIsAnEventOnce(t *testing.T) {
 	for turn := range 2 {
 		at := 60 * float64(turn+1)
 		r.spans.begin, r.spans.calls, r.spans.shut = at-60, 0, at-30
-		r.span(at, 600)
+		r.endSpan(at, 600)
 		assert.InDelta(t, 60, r.spans.Window, 1e-9)
 	}
 	assert.Equal(t, 1, r.reasons(WhySpan))

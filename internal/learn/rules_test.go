@@ -8,20 +8,20 @@ import (
 
 func TestAMarkEndsTheDarkTime(t *testing.T) {
 	r := runMachine(Config{CallRate: 10})
-	r.dark = 50
-	r.begin(60, r.send(59))
-	assert.Zero(t, r.dark)
+	r.tally.dark = 50
+	r.mark(60, r.send(59))
+	assert.Zero(t, r.tally.dark)
 }
 
 func TestARefusalIsMeasuredByTheTimeInWhichCallsWereAdmitted(t *testing.T) {
 	r := runMachine(Config{CallRate: 10})
-	r.knows, r.calm.Settled, r.dark = true, 10, 36
+	r.marked, r.calm.Settled, r.tally.dark = true, 10, 36
 	for _, c := range r.sendMany(4) {
 		r.Answered(c.At+0.1, c, Answer{Used: 100})
 	}
 	r.Wait(40, 100, 0)
 	r.Refused(40.1, r.send(40), Refusal{Names: CallLimit})
-	assert.InDelta(t, 10, r.rate.Calls, 0.5)
+	assert.InDelta(t, 10, r.Calls.Rate, 0.5)
 }
 
 func TestACapThatIsFoundEndsATrial(t *testing.T) {
@@ -35,7 +35,7 @@ func TestACapThatIsFoundEndsATrial(t *testing.T) {
 // A claim that turns out to be noise restores the bound: the trial is over.
 func TestNoiseEndsATrial(t *testing.T) {
 	r := runMachine(Config{Initial: 20, Max: 100})
-	r.Flight.Claimed, r.knows = true, true
+	r.Flight.Claimed, r.marked = true, true
 	r.levels.Fell(0, 40)
 	for _, c := range r.sendMany(20) {
 		r.Answered(c.At+0.1, c, Answer{Used: 100})
@@ -43,7 +43,7 @@ func TestNoiseEndsATrial(t *testing.T) {
 	r.levels.Begin(1000, 10)
 	for r.Flight.Claimed {
 		r.last.Others = 0 // no cap refuses a call that is alone
-		r.verdict(21, Call{Seq: r.last.Seq, At: 20}, &Refusal{})
+		r.judge(21, Call{Seq: r.last.Seq, At: 20}, &Refusal{}, false)
 	}
 	assert.Equal(t, WhyNoise, r.decided[len(r.decided)-1].Why)
 	assert.False(t, r.levels.trying)
@@ -75,10 +75,10 @@ func TestTimeBehindForeignRefusalsMeasuresNoRate(t *testing.T) {
 	r.Wait(10, 100, 0)
 	r.Door.foreign = 1
 	r.Wait(20, 100, 0)
-	assert.Zero(t, r.dark)
+	assert.Zero(t, r.tally.dark)
 	r.Door.foreign = 2
 	r.Wait(30, 100, 0)
-	assert.InDelta(t, 10, r.dark, 1e-9)
+	assert.InDelta(t, 10, r.tally.dark, 1e-9)
 }
 
 func TestATrialBeginsWhenACallWaits(t *testing.T) {
@@ -104,7 +104,7 @@ func TestNineTenthsHold(t *testing.T) {
 func TestRefusalsWhileHeadersAreIgnoredCountForNothing(t *testing.T) {
 	tr := Trust{until: 100, pause: 60}
 	for range 100 {
-		tr.Taken()
+		tr.Taken(0)
 		assert.False(t, tr.Broken(50))
 	}
 	assert.False(t, tr.Ignored(100))
@@ -135,7 +135,7 @@ func TestANameSaysWhoseMeterCounts(t *testing.T) {
 		{Unnamed, Told{}, Told{}, false},
 	} {
 		r := Refusal{Names: c.name, Calls: c.calls, Tokens: c.tokens}
-		assert.Equal(t, c.want, r.left(100), "%+v", r)
+		assert.Equal(t, c.want, r.showsRoom(100), "%+v", r)
 	}
 }
 
@@ -151,7 +151,7 @@ func TestRulesThatAreLeftOut(t *testing.T) {
 		m := New(Config{Initial: 4, Max: 50, Off: off})
 		m.quota.Observe(1, Call{Seq: 1, Total: 100}, 1, Told{Known: true, Limit: 60, Reset: 60}, Told{}, &m.tally)
 		m.quota.draft.held = draftFirst
-		assert.Equal(t, tries, m.quota.wait(1, 0, &m.tally).tries)
+		assert.Equal(t, tries, m.quota.wait(1, 0, saved{}, &m.tally).tries)
 	}
 	for off, hovers := range map[Rules]bool{0: true, HoverRule: false} {
 		m := New(Config{Initial: 4, Max: 50, Off: off})
@@ -161,8 +161,8 @@ func TestRulesThatAreLeftOut(t *testing.T) {
 	}
 	for off, dark := range map[Rules]float64{0: 10, MeasureRule: 5} {
 		m := New(Config{Initial: 4, Max: 50, Off: off})
-		m.calm.Settled, m.dark = 10, 5
-		assert.InDelta(t, dark, m.lit(Rate{Calls: 5, Span: 10}).Calls, 1e-9)
+		m.calm.Settled, m.tally.dark = 10, 5
+		assert.InDelta(t, dark, m.correctDark(Rate{Calls: 5, Span: 10}).Calls, 1e-9)
 	}
 	for off, ignored := range map[Rules]bool{0: true, TrustRule: false} {
 		r := runMachine(Config{Off: off})
@@ -181,7 +181,7 @@ func TestRulesThatAreLeftOut(t *testing.T) {
 		for range 10 {
 			at += 2
 			c := r.send(at)
-			r.overloaded(at+0.1, c, &Refusal{})
+			r.answerOverload(at+0.1, c, &Refusal{})
 		}
 		assert.Equal(t, cut, r.InFlight() < 20)
 	}

@@ -29,11 +29,11 @@ func (s Saved) Scaled(share float64) Saved {
 // Save returns what was learned.
 func (m *Machine) Save() Saved {
 	s := Saved{
-		Claimed: m.Flight.Claimed, Trip: m.trip, Refusal: m.Door.trip, PerCall: m.tally.perCall,
+		Claimed: m.Flight.Claimed, Trip: m.rtt, Refusal: m.Door.rtt, PerCall: m.tally.perCall,
 		Noise: m.noise.Share, Window: m.spans.Window,
-		Short: m.Door.truths[short].factor, Long: m.Door.truths[long].factor,
+		Short: m.Door.truths[shortWait].factor, Long: m.Door.truths[longWait].factor,
 	}
-	if m.knows {
+	if m.marked {
 		s.InFlight = m.Flight.level
 	}
 	if m.Calls.On {
@@ -66,21 +66,21 @@ func (m *Machine) restore(s *Saved) {
 		m.Tokens.Save(0)
 	}
 	if s.Trip > 0 {
-		m.trip = min(max(tiny, s.Trip), mostTrip)
+		m.rtt = min(max(tiny, s.Trip), mostTrip)
 	}
 	if s.Refusal > 0 {
-		m.Door.trip = min(max(tiny, s.Refusal), mostRefusal)
+		m.Door.rtt = min(max(tiny, s.Refusal), mostRefusal)
 	}
 	m.tally.perCall = min(max(0, s.PerCall), mostPerCall)
 	m.noise.Share = min(max(0, s.Noise), noisy)
 	if s.Window >= interruption { // a shorter one is never measured
 		m.setWindow(min(s.Window, mostWindow))
 	}
-	m.Door.truths[short].restore(s.Short)
-	m.Door.truths[long].restore(s.Long)
+	m.Door.truths[shortWait].restore(s.Short)
+	m.Door.truths[longWait].restore(s.Long)
 	if s.InFlight >= 1 {
-		m.knows = true
-		m.Flight.Cap(min(s.InFlight, m.Flight.Max), m.trip)
+		m.marked = true
+		m.Flight.Cap(min(s.InFlight, m.Flight.Max), m.rtt)
 		m.Flight.Claimed = s.Claimed
 	}
 }

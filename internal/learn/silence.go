@@ -7,33 +7,33 @@ import "math"
 // such call counts as one answer each time that a rejection would have taken. By answers alone, calls of ten seconds take a
 // minute to become many.
 type silence struct {
-	calls float64
-	hears float64 // seconds that their rejections would have taken; 0: no call has been held back yet
+	calls   float64
+	timeout float64 // seconds that their rejections would have taken; 0: no call has been held back yet
 }
 
-const firstHears = 2 * shortest // seconds that a rejection would have taken, at least: before the first one it is a guess
+const firstTimeout = 2 * shortest // seconds that a rejection would have taken, at least: before the first one it is a guess
 
 // silent is the silence of inFlight calls.
 func (m *Machine) silent(now float64, inFlight int) silence {
-	hears := max(firstHears, m.Door.Hears())
-	return silence{calls: m.claim.crowd.Left(now-hears, inFlight), hears: hears}
+	timeout := max(firstTimeout, m.Door.RefusalTimeout())
+	return silence{calls: m.claim.crowd.Left(now-timeout, inFlight), timeout: timeout}
 }
 
 // answers is how many answers per second the calls count as.
 func (s silence) answers() float64 {
-	if s.hears == 0 {
+	if s.timeout == 0 {
 		return 0
 	}
-	return s.calls / s.hears
+	return s.calls / s.timeout
 }
 
 // counted reports whether a call that was out for so long has counted already.
-func (s silence) counted(out float64) bool { return s.hears > 0 && out > s.hears }
+func (s silence) counted(out float64) bool { return s.timeout > 0 && out > s.timeout }
 
 // wait is how long until they have counted as so many answers, or until more calls are silent.
 func (s silence) wait(answers float64) float64 {
-	if s.hears == 0 {
+	if s.timeout == 0 {
 		return math.Inf(1)
 	}
-	return max(tiny, min(s.hears, answers/s.answers()))
+	return max(tiny, min(s.timeout, answers/s.answers()))
 }

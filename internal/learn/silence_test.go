@@ -158,12 +158,12 @@ func TestSilenceAllocatesNothing(t *testing.T) {
 
 func TestSilenceIsAsLongAsRejectionsTake(t *testing.T) {
 	m := New(Config{Initial: 4, Max: 100})
-	assert.InDelta(t, firstHears, m.silent(9, 0).hears, 0)
-	m.Door.trip = 2
-	assert.InDelta(t, 2*heardBy, m.silent(9, 0).hears, 0)
-	assert.InDelta(t, 3, silence{calls: 6, hears: 2}.answers(), 0)
-	assert.InDelta(t, tiny, silence{calls: 6, hears: 2}.wait(1e-9), 0, "a wait moves forward")
-	assert.InDelta(t, 1, silence{calls: 6, hears: 2}.wait(3), 0)
-	assert.InDelta(t, 2, silence{calls: 6, hears: 2}.wait(9), 0, "more may be silent by then")
+	assert.InDelta(t, firstTimeout, m.silent(9, 0).timeout, 0)
+	m.Door.rtt = 2
+	assert.InDelta(t, 2*heardBy, m.silent(9, 0).timeout, 0)
+	assert.InDelta(t, 3, silence{calls: 6, timeout: 2}.answers(), 0)
+	assert.InDelta(t, tiny, silence{calls: 6, timeout: 2}.wait(1e-9), 0, "a wait moves forward")
+	assert.InDelta(t, 1, silence{calls: 6, timeout: 2}.wait(3), 0)
+	assert.InDelta(t, 2, silence{calls: 6, timeout: 2}.wait(9), 0, "more may be silent by then")
 	assert.False(t, silence{}.counted(9), "none has been held back")
 }

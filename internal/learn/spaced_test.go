@@ -98,25 +98,25 @@ func TestWhereTokensRunOutTheirCycleIsThatOfTheCallsAdmitted(t *testing.T) {
 
 func TestAForgottenCallWasNotSpaced(t *testing.T) {
 	var f Fates
-	f.Spaced(1)
+	f.HeldBack(1)
 	f.Sent(Call{Seq: 1})
-	assert.False(t, f.WasSpaced(1), "it has not been sent")
-	f.Spaced(1)
-	assert.True(t, f.WasSpaced(1))
+	assert.False(t, f.WasHeldBack(1), "it has not been sent")
+	f.HeldBack(1)
+	assert.True(t, f.WasHeldBack(1))
 	f.Sent(Call{Seq: 1 + fatesKept})
-	assert.False(t, f.WasSpaced(1))
-	assert.False(t, f.WasSpaced(1+fatesKept))
+	assert.False(t, f.WasHeldBack(1))
+	assert.False(t, f.WasHeldBack(1+fatesKept))
 }
 
 func TestWhatSpeaksForALackOfTokens(t *testing.T) {
 	m := pacedTwice()
 	m.large, m.tally.calls, m.tally.tokens = convinced, 1, 10
 	m.Tokens.model = 50
-	assert.True(t, m.lacksTokens(Call{Tokens: 50}))
+	assert.True(t, m.weighTokens(Call{Tokens: 50}))
 	m.Tokens.model = 49
-	assert.False(t, m.lacksTokens(Call{Tokens: 50}), "the bucket may have held too little")
+	assert.False(t, m.weighTokens(Call{Tokens: 50}), "the bucket may have held too little")
 	for range convinced {
-		m.lacksTokens(Call{Tokens: 10})
+		m.weighTokens(Call{Tokens: 10})
 	}
 	assert.Zero(t, m.large)
 }

@@ -45,8 +45,11 @@ func (s *Spans) Opened(left, calls, hits, known float64, counts bool) (rate floa
 	}
 	got, span, shut := calls-s.calls, left-s.begin, left-s.shut
 	s.shut = 0
+	usedUp := shut >= interruption && shut >= windowShare*span && got >= handful
 	switch {
-	case counts && shut >= interruption && shut >= windowShare*span && got >= handful:
+	case span <= 0: // the call that was refused last had left before the last opening
+		return 0
+	case counts && usedUp:
 		again := alike(span, s.last) && alike(got, s.got)
 		early := s.Window > 0 && spanAlike*got < s.holds
 		if again || !early && span <= spanLongest && got/span >= memoryFell*known {

@@ -123,3 +123,10 @@ func TestALongClosureIsAWindowWhenItComesAgain(t *testing.T) {
 		assert.InDelta(t, want, s.Opened(from+1001, float64(i+1)*500, 0, 0, true), 1e-3, "closure %d", i+1)
 	}
 }
+
+// Answers overtake each other: the refusal of a call that left before the last opening says nothing about what came after it.
+func TestASpanOfNoTimeIsNoWindow(t *testing.T) {
+	s := Spans{Window: 60, begin: 70, shut: 60}
+	assert.Zero(t, s.Opened(70, 20, 0, 0, true))
+	assert.InDelta(t, 60, s.Window, 0)
+}

@@ -9,10 +9,9 @@ import (
 // strays has a known share of random rejections, and a factor by which a long Retry-After is multiplied.
 func strays(factor float64) *machineRun {
 	r := runMachine(Config{CallRate: 10, TokenRate: 1000})
-	r.knows = true
+	r.marked = true
 	r.noise.Know(0.05)
 	r.Door.truths[1].factor = factor
-	r.rate = Rate{Calls: 5, Tokens: 500}
 	return r
 }
 
@@ -30,7 +29,7 @@ func TestARejectionThatAsksForAWaitIsRandomIfSuchWaitsAreTooLong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := strays(c.factor)
-			assert.Equal(t, c.want, r.isNoise(1, Call{}, &Refusal{Asked: c.asked}))
+			assert.Equal(t, c.want, r.judgeRandom(1, Call{}, &Refusal{Asked: c.asked}, Rate{Calls: 5, Tokens: 500}))
 		})
 	}
 }
@@ -39,8 +38,7 @@ func TestARateOfTokensExplainsARejection(t *testing.T) {
 	for tokens, want := range map[float64]float64{980: 1, 990: 0} {
 		r := strays(1)
 		r.noise = Noise{}
-		r.rate = Rate{Calls: 5, Tokens: tokens}
-		assert.False(t, r.isNoise(1, Call{}, &Refusal{}))
+		assert.False(t, r.judgeRandom(1, Call{}, &Refusal{}, Rate{Calls: 5, Tokens: tokens}))
 		assert.Equal(t, want, r.noise.unexplained, "%v of 1000 tokens a second", tokens)
 	}
 }
@@ -50,7 +48,7 @@ func TestARandomRejectionThatAsksForAWaitLeavesACap(t *testing.T) {
 		r := strays(factor)
 		r.Flight.Claimed = true
 		r.send(1)
-		r.verdict(2, r.last, &Refusal{Asked: 10})
+		r.judge(2, r.last, &Refusal{Asked: 10}, false)
 		assert.Equal(t, want, r.Flight.Claimed, "the waits are %v times as long", factor)
 	}
 }
@@ -88,8 +86,8 @@ func TestTheFirstMarksAllowForWhatRanOver(t *testing.T) {
 		for i := range 51 {
 			r.send(3 + 0.04*float64(i))
 		}
-		r.verdict(5.1, r.last, &Refusal{Asked: 10})
-		assert.InDelta(t, c.want, r.rate.Calls, 0.6, "%+v", c)
+		_, rate := r.judge(5.1, r.last, &Refusal{Asked: 10}, false)
+		assert.InDelta(t, c.want, rate.Calls, 0.6, "%+v", c)
 	}
 }
 
@@ -116,12 +114,12 @@ func TestARejectionWithAReasonIsNotCountedAsRandom(t *testing.T) {
 // Under a cap there are no marks of a rate, and bursts that a pause lets go do not count beyond the time that they cover.
 func TestUnderACapNoMarkIsEarly(t *testing.T) {
 	r := runMachine(Config{Initial: 100})
-	r.knows, r.Flight.Claimed = true, true
+	r.marked, r.Flight.Claimed = true, true
 	r.send(1)
 	r.tally.Mark(r.last)
 	for i := range 200 {
 		r.send(1 + float64(1+i/100))
 	}
-	r.verdict(3.1, r.last, &Refusal{Names: FlightLimit})
-	assert.InDelta(t, 100, r.rate.Calls, 15)
+	_, rate := r.judge(3.1, r.last, &Refusal{Names: FlightLimit}, false)
+	assert.InDelta(t, 100, rate.Calls, 15)
 }

@@ -9,7 +9,9 @@ type Tally struct {
 	calls   float64 // sent, less what was refused
 	tokens  float64
 	mark    Call
+	dark    float64 // seconds since the mark during which no call was admitted
 	refused float64 // since the mark, the one that is measured included
+	unsent  float64 // likewise calls that were not sent after all
 	lost    float64 // their tokens
 	given   float64 // tokens reserved and not used, ever, less those used and not reserved
 	ends    float64 // calls that have ended
@@ -48,8 +50,16 @@ type Rate struct {
 
 // as is the same mix of calls and tokens at so many calls per second.
 func (r Rate) as(calls float64) Rate {
-	r.Tokens *= calls / r.Calls
+	r.Tokens *= calls / max(r.Calls, leastRate)
 	r.Calls = calls
+	return r
+}
+
+// atLeast is r, or the same mix at so many calls per second if those are more.
+func (r Rate) atLeast(calls float64) Rate {
+	if calls > r.Calls {
+		return r.as(calls)
+	}
 	return r
 }
 
@@ -101,20 +111,25 @@ func (t *Tally) Answered(c Call, used float64) {
 }
 
 // Refused notes that a call was refused.
-func (t *Tally) Refused(c Call) {
+func (t *Tally) Refused(c Call) { t.notAdmitted(c, &t.refused) }
+
+// Unsent notes that a call was not sent after all.
+func (t *Tally) Unsent(c Call) { t.notAdmitted(c, &t.unsent) }
+
+func (t *Tally) notAdmitted(c Call, since *float64) {
 	t.calls--
 	t.tokens -= c.Tokens
 	t.fates.Refused(c.Seq)
 	if c.Seq > t.mark.Seq {
-		t.refused++
+		*since++
 		t.lost += c.Tokens
 	}
 }
 
 // Mark begins anew at a refused call.
 func (t *Tally) Mark(c Call) {
-	t.mark = c
-	t.refused, t.lost, t.givenBy, t.endsBy = 0, 0, t.given, t.ends
+	t.mark, t.dark = c, 0
+	t.refused, t.unsent, t.lost, t.givenBy, t.endsBy = 0, 0, 0, t.given, t.ends
 	t.few, t.next = t.next, stretch{}
 }
 
@@ -127,12 +142,12 @@ func (t *Tally) GotThrough(c Call, heard float64) bool {
 	}
 	young := t.history.Since(heard, Point{At: t.last.At, Calls: t.calls}).Calls
 	young = max(0, young-float64(t.last.Seq-c.Seq))
-	return float64(c.Seq-t.mark.Seq-1)-(t.refused-1)-young >= 0.5
+	return float64(c.Seq-t.mark.Seq-1)-(t.refused-1)-t.unsent-young >= 0.5
 }
 
 // Until is the rate from the mark to a moment after which nothing was admitted.
 func (t *Tally) Until(at float64) float64 {
-	return max(0, float64(t.last.Seq-t.mark.Seq)-t.refused) / max(tiny, at-t.mark.At)
+	return max(0, float64(t.last.Seq-t.mark.Seq)-t.refused-t.unsent) / max(tiny, at-t.mark.At)
 }
 
 // Doubt is what makes the time since the mark a poor measure of the rate.
@@ -147,54 +162,78 @@ type Doubt struct {
 // if they have enough calls to be evidence. window is the length of the provider's window, 0 if none is known.
 func (t *Tally) Measure(c Call, doubt Doubt, window float64) Rate {
 	doubt.First = doubt.First && t.few.span < markedFor
+	got, used := t.sinceMark(c, doubt)
+	r := t.average(c, doubt, got)
+	if window > 0 {
+		r = t.inWindow(c, r, window)
+	} else {
+		r = t.atLeastLately(c, r, doubt, used)
+		if doubt.Early && !doubt.First {
+			r = r.atLeast(t.least(c, got.span))
+		}
+	}
+	r.Tokens = max(r.Tokens, tokensLeast*r.Calls*t.perCall)
+	return r
+}
+
+// sinceMark is what was admitted from the mark to the refused call c, and the share of the reserved tokens that this used.
+func (t *Tally) sinceMark(c Call, doubt Doubt) (got stretch, used float64) {
 	span := max(tiny, c.At-t.mark.At)
 	if doubt.First {
 		span = max(span, shortest)
 	}
-	calls := max(1, float64(c.Seq-t.mark.Seq-1)-(t.refused-1))
+	calls := max(1, float64(c.Seq-t.mark.Seq-1)-(t.refused-1)-t.unsent)
 	gross := c.Total - c.Tokens - t.mark.Total
 	tokens := max(0, gross-(t.lost-c.Tokens)-(t.given-t.givenBy))
 	if doubt.Fined {
 		calls, tokens = calls+t.refused-1, tokens*(1+(t.refused-1)/calls)
 	}
-	r := Rate{Calls: calls / span, Tokens: tokens / span, Span: span, Few: calls < handful}
+	used = 1
+	if gross > 0 {
+		used = min(1, tokens/gross)
+	}
+	return stretch{calls, tokens, span}, used
+}
+
+// average is the mean rate of what was admitted since the mark. A small measurement is combined with earlier ones.
+func (t *Tally) average(c Call, doubt Doubt, got stretch) Rate {
+	r := Rate{Calls: got.calls / got.span, Tokens: got.tokens / got.span, Span: got.span, Few: got.calls < handful}
 	t.next = stretch{}
-	if r.Few {
-		r.Calls, r.Tokens = (calls+1)/span, (tokens+c.Tokens)/span // one token of doubt
+	switch {
+	case r.Few:
+		r.Calls, r.Tokens = (got.calls+1)/got.span, (got.tokens+c.Tokens)/got.span // one token of doubt
 		if !doubt.First {
-			t.next = t.few.plus(stretch{calls, tokens, span})
+			t.next = t.few.plus(got)
 			r.Calls = min(r.Calls, (t.next.calls+1)/t.next.span)
 			r.Tokens = min(r.Tokens, (t.next.tokens+c.Tokens)/t.next.span)
 		}
-	} else if !doubt.Fined { // refusals may have cost quota, too; too high corrects itself at the next mark, too low does not
-		more := 1 + min(1, (t.refused-1)/calls)
+	case !doubt.Fined: // refusals may have cost quota, too; too high corrects itself at the next mark, too low does not
+		more := 1 + min(1, (t.refused-1)/got.calls)
 		r.Calls, r.Tokens = r.Calls*more, r.Tokens*more
 	}
-	switch {
-	case window > 0: // it was full when it refused, whatever the pace had been before
-		if got := t.since(c, window).Calls / window; got > r.Calls {
-			r.Tokens *= got / max(r.Calls, leastRate)
-			r.Calls, r.Few = got, r.Few && got*window < handful
-		}
-	default:
-		lately := min(lately, span)
-		got := t.since(c, lately)
-		if !doubt.First && !doubt.Grown && got.Calls < latelyCalls {
-			break
-		}
-		if gross > 0 {
-			got.Tokens *= min(1, tokens/gross)
-		}
-		r.Calls = max(r.Calls, cautious*got.Calls/lately)
-		r.Tokens = max(r.Tokens, cautious*got.Tokens/lately)
+	return r
+}
+
+// inWindow raises r to what was admitted in the window before c: it was full when it refused, whatever the pace had been before.
+func (t *Tally) inWindow(c Call, r Rate, window float64) Rate {
+	got := t.since(c, window).Calls
+	if got/window > r.Calls {
+		r = r.as(got / window)
+		r.Few = r.Few && got < handful
 	}
-	if doubt.Early && !doubt.First && window == 0 {
-		if least := t.least(c, span); least > r.Calls {
-			r.Tokens *= least / max(r.Calls, leastRate)
-			r.Calls = least
-		}
+	return r
+}
+
+// atLeastLately raises r to about what was admitted in the last seconds before c, if that is evidence. used is the share of the reserved
+// tokens that was used.
+func (t *Tally) atLeastLately(c Call, r Rate, doubt Doubt, used float64) Rate {
+	lately := min(lately, r.Span)
+	got := t.since(c, lately)
+	if !doubt.First && !doubt.Grown && got.Calls < latelyCalls {
+		return r
 	}
-	r.Tokens = max(r.Tokens, tokensLeast*r.Calls*t.perCall)
+	r.Calls = max(r.Calls, cautious*got.Calls/lately)
+	r.Tokens = max(r.Tokens, cautious*(got.Tokens*used)/lately)
 	return r
 }
 

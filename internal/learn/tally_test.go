@@ -355,7 +355,7 @@ func TestSmallMeasurementsBeforeARestAreForgotten(t *testing.T) {
 		r := runMachine(Config{CallRate: 1})
 		r.Calls.rested = rested
 		r.tally.next = stretch{1, 100, 10}
-		r.cutPace(20, r.send(19), &Refusal{})
+		r.cutPace(20, r.send(19), &Refusal{}, Rate{})
 		assert.Equal(t, want, r.tally.few)
 	}
 }
@@ -371,4 +371,21 @@ func TestOneAnswerOfVeryManyTokensIsNotWhatCallsUse(t *testing.T) {
 	y = Tally{}
 	y.Answered(Call{}, 50)
 	assert.InDelta(t, callWeight*50, y.perCall, 1e-9, "a call may reserve none")
+}
+
+// A call that was not sent has cost no quota, unlike one that was rejected.
+func TestCallsThatWereNotSentMeasureNothing(t *testing.T) {
+	for name, doubt := range map[string]Doubt{"no doubt": {}, "rejections count": {Fined: true}} {
+		var y Tally
+		calls := make([]Call, 201)
+		for i := range calls {
+			calls[i] = Call{Seq: int64(i + 1), At: float64(i) / 10}
+			y.Sent(calls[i])
+		}
+		for i := 1; i < 200; i += 2 {
+			y.Unsent(calls[i])
+		}
+		y.Refused(calls[200])
+		assert.InDelta(t, 5, y.Measure(calls[200], doubt, 0).Calls, 0.1, name)
+	}
 }

@@ -2,13 +2,14 @@ package learn
 
 // Trust decides whether the headers are used. They may be about another limit
 // than the one that refuses, and then show quota left for calls that are refused.
-// They are ignored for a while, and longer each time unless they were true for twice as long in between.
+// They are ignored for a while, and longer each time unless they were true for twice as long in between. How long it takes to find out
+// depends on how often calls are rejected, and is no time in which they were true.
 type Trust struct {
-	until float64 // they are ignored before
-	pause float64 // for how long the last time, seconds
-	share float64 // of the recent calls, refused although the headers said they would fit
-	open  bool    // a call was taken since the last such refusal: only then does the next count, for headers foretell no outage
-	low   bool    // they are ignored because they are about less than is taken
+	until  float64 // they are ignored before
+	pause  float64 // for how long the last time, seconds
+	share  float64 // of the recent calls, refused although the headers said they would fit
+	open   bool    // a call was taken since the last such refusal: only then does the next count, for headers foretell no outage
+	tooLow bool    // they are ignored because they are about less than is taken
 }
 
 const (
@@ -20,9 +21,12 @@ const (
 func (t *Trust) Ignored(now float64) bool { return now < t.until }
 
 // Taken notes that a call was taken.
-func (t *Trust) Taken() {
+func (t *Trust) Taken(now float64) {
 	t.share -= t.share / recent
 	t.open = true
+	if t.share < 1.0/recent && now-t.until > 2*t.pause { // true for longer than ignored
+		t.pause = 0
+	}
 }
 
 // Broken notes that a call was refused though the headers said that it would
@@ -42,13 +46,10 @@ func (t *Trust) Broken(now float64) bool {
 // Low notes that the headers are about less than is taken, so that they are ignored from now on.
 func (t *Trust) Low(now float64) {
 	t.ignore(now, remembered)
-	t.low = true
+	t.tooLow = true
 }
 
 func (t *Trust) ignore(now, least float64) {
-	if now-t.until > 2*t.pause { // true for longer than ignored, apart from the time that it took to find out
-		t.pause = 0
-	}
 	t.pause = min(trustMost, max(least, 2*t.pause))
-	t.until, t.share, t.low = now+t.pause, 0, false
+	t.until, t.share, t.tooLow = now+t.pause, 0.5*trustBroken, false
 }

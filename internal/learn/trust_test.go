@@ -11,7 +11,7 @@ import (
 func broken(t *Trust, now float64, taken int) int {
 	for n := 1; n <= 1000; n++ {
 		for range taken {
-			t.Taken()
+			t.Taken(now)
 		}
 		if t.Broken(now); t.Ignored(now) {
 			return n
@@ -49,6 +49,9 @@ func TestHeadersThatWereTrueForLongAreIgnoredBriefly(t *testing.T) {
 	assert.Positive(t, broken(&tr, 0, 1))
 	assert.Positive(t, broken(&tr, 30, 1))
 	assert.True(t, tr.Ignored(30+59))
+	for range 2 * recent {
+		tr.Taken(90 + 121)
+	}
 	assert.Positive(t, broken(&tr, 90+121, 1))
 	assert.False(t, tr.Ignored(90+121+30), "they have been true for twice as long as they were ignored")
 }
@@ -65,10 +68,34 @@ func TestTheTimeToFindOutIsNoTimeInWhichTheyAreTrue(t *testing.T) {
 	}
 }
 
+// At a slow limit it takes minutes of rejections, which are no time in which the headers are true either. What made them
+// untrue before counts when they are used again, so that it takes fewer.
+func TestHeadersOfASlowLimitAreIgnoredForLongerEachTime(t *testing.T) {
+	var tr Trust
+	now := 0.0
+	for _, c := range []struct {
+		pause      float64
+		rejections int
+	}{{30, 8}, {60, 5}, {120, 5}} {
+		n := 0
+		for ; !tr.Ignored(now); n++ {
+			now += 20
+			tr.Taken(now)
+			tr.Broken(now)
+		}
+		assert.InDelta(t, c.pause, tr.pause, 0)
+		assert.Equal(t, c.rejections, n)
+		now += c.pause
+	}
+}
+
 func TestHeadersThatAreTooLowNowAndThenAreIgnoredForAQuarterOfAnHour(t *testing.T) {
 	for between, want := range map[float64]float64{remembered: 2 * remembered, 2*remembered + 1: remembered} {
 		var tr Trust
 		tr.Low(0)
+		for range 2 * recent {
+			tr.Taken(remembered + between)
+		}
 		tr.Low(remembered + between)
 		assert.InDelta(t, want, tr.pause, 0)
 	}

@@ -7,10 +7,10 @@ import "math"
 type Turn struct {
 	At float64
 
-	span  float64
-	votes int
-	at    float64 // of the observation that the next is compared with
-	reset float64 // the moment it gave
+	span     float64
+	votes    int
+	observed float64 // when the observation was made that the next is compared with
+	reset    float64 // the moment it gave
 }
 
 const (
@@ -26,8 +26,11 @@ func (t *Turn) Windowed() bool { return t.votes >= enough }
 // Observe takes in that at a moment the reset was so many seconds away.
 func (t *Turn) Observe(at, reset float64) {
 	t.At = at + reset
-	dt := at - t.at
+	dt := at - t.observed
 	shift := t.At - t.reset
+	if t.unclear(dt, shift) {
+		return
+	}
 	switch {
 	case dt < shortest:
 	case t.Windowed() && at >= t.reset && shift > 2*dt: // it has turned, and once, for twice would have taken longer
@@ -39,7 +42,7 @@ func (t *Turn) Observe(at, reset float64) {
 	}
 	t.span = max(reset, t.span)
 	switch {
-	case t.at == 0 || dt > t.span: // too long ago to compare with
+	case t.observed == 0 || dt > t.span: // too long ago to compare with
 	case dt < shortest:
 		return
 	case reset > 0 && math.Abs(shift) <= turnStands*dt:
@@ -47,7 +50,14 @@ func (t *Turn) Observe(at, reset float64) {
 	case reset == 0 || !alike(shift, t.span): // nor has the window turned
 		t.votes = max(-mostVotes, t.votes-1)
 	}
-	t.at, t.reset = at, t.At
+	t.observed, t.reset = at, t.At
+}
+
+// unclear reports whether the reset of a window may have moved by so much in the time dt: many services round it to a whole second,
+// and not all calls take equally long to arrive. The next one is compared over a longer time, in which that of a bucket moves further.
+func (t *Turn) unclear(dt, shift float64) bool {
+	moved := math.Abs(shift) - turnStands*dt
+	return dt >= shortest && dt <= t.span && moved > 0 && moved <= min(1, turnStands*t.span)
 }
 
 // begins is when the window of now began.

@@ -9,7 +9,8 @@ type Under struct {
 	tokens float64 // likewise
 	fell   bool    // much less has got through since
 	until  float64 // it is kept
-	before paces   // the trial that runs; zero: it is not about the cap
+	trying bool    // the trial of a level that runs is about the cap
+	before paces   // from which it began
 }
 
 type paces struct{ calls, tokens float64 } // per second
@@ -32,11 +33,11 @@ func (u *Under) Held(now, level float64, r Rate) {
 	}
 }
 
-// replacesCap compares a rate that was measured with what got through under the cap before,
-// which is forgotten if it holds instead, or when the cap has been tried for long enough.
-func (m *Machine) replacesCap(now float64) {
+// compareWithCap compares a rate that was measured over a span with what got through under the cap before,
+// which is forgotten if the rate is no lower, or when the cap has been tried for long enough.
+func (m *Machine) compareWithCap(now, span float64) {
 	switch u := &m.under; {
-	case m.rate.Span >= underHeld && m.Calls.Rate >= stillHolds*u.rate:
+	case span >= underHeld && m.Calls.Rate >= stillHolds*u.rate:
 		*u = Under{}
 	case m.Calls.Rate >= memoryFell*u.rate:
 	case u.until == 0:
@@ -52,19 +53,19 @@ func (m *Machine) replacesCap(now float64) {
 // capTried reports whether the trial of a cap runs. It sets the pace, so that no
 // trial of a rate does.
 func (m *Machine) capTried(now float64) bool {
-	return m.levels.Trying(now) && m.under.before != (paces{})
+	return m.levels.Trying(now) && m.under.trying
 }
 
-// triesCap makes the trial of a level, which has begun, one of the cap that held.
-func (m *Machine) triesCap(now float64) {
+// tryCap makes the trial of a level, which has begun, one of the cap that held.
+func (m *Machine) tryCap(now float64) {
 	u := &m.under
-	u.before = paces{}
+	u.trying = false
 	if m.off.Has(MemoryRule) || u.rate == 0 || !m.Calls.On || m.Flight.Claimed {
 		return
 	}
-	u.before = paces{m.Calls.Rate, m.Tokens.Rate}
+	u.trying, u.before = true, paces{m.Calls.Rate, m.Tokens.Rate}
 	if m.rates.Trying(now) {
-		u.before.calls = m.rates.Refused(now)
+		u.before.calls = m.rates.Refused(now, m.Door.rtt)
 	}
 	m.Calls.Set(standBy*u.rate, m.cycle())
 	m.Tokens.Set(max(standBy*u.tokens, m.Tokens.Rate), m.cycle())
@@ -72,10 +73,10 @@ func (m *Machine) triesCap(now float64) {
 	m.claim.Begin(Call{Others: int(u.level)}, float64(m.hits))
 }
 
-// givesCapUp goes back to the rates because the trial was rejected.
-func (m *Machine) givesCapUp() {
+// endCapTrial goes back to the rates because the trial was rejected.
+func (m *Machine) endCapTrial() {
 	u := &m.under
-	if u.before == (paces{}) {
+	if !u.trying {
 		return
 	}
 	m.Calls.Set(u.before.calls, m.cycle())
@@ -83,5 +84,5 @@ func (m *Machine) givesCapUp() {
 		m.Tokens.Set(u.before.tokens, m.cycle())
 	}
 	m.Flight.Claimed = false
-	u.before = paces{}
+	u.trying = false
 }

@@ -69,9 +69,8 @@ func TestACapThatGaveWayToARateIsForgotten(t *testing.T) {
 	r := runMachine(Config{Initial: 4, Max: 200})
 	r.under = Under{level: 20, rate: 20}
 	r.Calls.Expect(10, 20, true)
-	r.rate = Rate{Calls: 19, Span: underHeld}
 	r.Calls.Rate = 19
-	r.replacesCap(100)
+	r.compareWithCap(100, underHeld)
 	assert.Zero(t, r.under)
 }
 
@@ -109,13 +108,13 @@ func TestARejectedTrialOfACapGoesBackToTheRate(t *testing.T) {
 	r.under = Under{level: 20, rate: 20, tokens: 2000}
 	r.levels.Fell(0, 20)
 	r.Flight.Follow(20, 40)
-	r.retry(2)
+	r.beginTrials(2)
 	assert.True(t, r.Flight.Claimed)
 	assert.Equal(t, 20, r.InFlight(), "not more than the cap while it is tried")
 	assert.Greater(t, r.Calls.Pace(), 20.)
 	assert.Greater(t, r.Tokens.Pace(), 2000.)
 	c := r.send(3)
-	assert.True(t, r.retried(3.1, c))
+	assert.True(t, r.failTrials(3.1, c))
 	assert.False(t, r.Flight.Claimed)
 	assert.InDelta(t, 5, r.Calls.Rate, 0)
 	assert.InDelta(t, 300, r.Tokens.Rate, 0)
@@ -139,12 +138,12 @@ func TestOneTrialAtATimeSetsThePace(t *testing.T) {
 			r.rates.Fell(c.rate, 18)
 			r.levels.Fell(c.level, 20)
 			for _, now := range []float64{10, 30, 40, 45} {
-				r.retry(now)
+				r.beginTrials(now)
 			}
 			first := r.send(50)
-			r.retry(60)
-			assert.True(t, r.retried(61, first))
-			r.retried(62, r.send(61))
+			r.beginTrials(60)
+			assert.True(t, r.failTrials(61, first))
+			r.failTrials(62, r.send(61))
 			assert.False(t, r.Flight.Claimed)
 			assert.InDelta(t, 5, r.Calls.Rate, 0)
 		})
@@ -156,9 +155,9 @@ func TestATrialOfACapThatHadTooFewCallsIsOverForTheRate(t *testing.T) {
 	r.Calls.Expect(5, 20, true)
 	r.under = Under{level: 20, rate: 20}
 	r.levels.Fell(0, 20)
-	r.retry(2)
+	r.beginTrials(2)
 	r.rates.Fell(2000, 18)
-	r.retry(2030)
+	r.beginTrials(2030)
 	assert.InDelta(t, 18, r.Calls.Rate, 0)
 }
 
@@ -166,9 +165,9 @@ func TestAPaceOfTokensThatATrialBringsIsKept(t *testing.T) {
 	r := runMachine(Config{Initial: 30, Max: 200})
 	r.Calls.Expect(5, 20, true)
 	r.under = Under{level: 20, rate: 20, tokens: 2000}
-	r.triesCap(0)
+	r.tryCap(0)
 	r.Tokens.Expect(300, 20, true)
-	r.givesCapUp()
+	r.endCapTrial()
 	assert.InDelta(t, 300, r.Tokens.Rate, 0)
 }
 
@@ -177,7 +176,7 @@ func TestATrialDoesNotLowerThePaceOfTokens(t *testing.T) {
 	r.Calls.Expect(5, 20, true)
 	r.Tokens.Expect(5000, 20, true)
 	r.under = Under{level: 20, rate: 20, tokens: 2000}
-	r.triesCap(0)
+	r.tryCap(0)
 	assert.InDelta(t, 5000, r.Tokens.Rate, 0)
 }
 
@@ -185,10 +184,10 @@ func TestMuchLessThanUnderTheCapIsAFall(t *testing.T) {
 	r := runMachine(Config{Initial: 30, Max: 200})
 	r.under = Under{level: 20, rate: 20}
 	r.Calls.Expect(14, 20, true)
-	r.replacesCap(100)
+	r.compareWithCap(100, 0)
 	assert.False(t, r.levels.Due(1000), "seven tenths are no fall")
 	r.Calls.Expect(13.9, 20, true)
-	r.replacesCap(100)
+	r.compareWithCap(100, 0)
 	assert.True(t, r.levels.Due(102))
 }
 
@@ -197,11 +196,11 @@ func TestACapThatIsRejectedForAQuarterOfAnHourIsForgotten(t *testing.T) {
 	r.under = Under{level: 20, rate: 20}
 	r.Calls.Expect(5, 20, true)
 	for _, now := range []float64{100, 500, 99 + remembered} {
-		r.replacesCap(now)
+		r.compareWithCap(now, 0)
 	}
 	assert.True(t, r.levels.Due(99+remembered))
-	r.replacesCap(100 + remembered)
-	r.replacesCap(200 + remembered)
+	r.compareWithCap(100+remembered, 0)
+	r.compareWithCap(200+remembered, 0)
 	assert.Zero(t, r.under)
 	assert.False(t, r.levels.Due(300+remembered), "or a limit that stays low would be tried for ever")
 }
@@ -221,7 +220,7 @@ func TestTheTrialOfACapWeighsItAnew(t *testing.T) {
 	r.under = Under{level: 20, rate: 20}
 	r.claim.Begin(Call{Others: 9}, 0)
 	r.claim.Sent(Call{Seq: 1})
-	r.triesCap(0)
+	r.tryCap(0)
 	assert.Zero(t, r.claim.sent)
 	assert.InDelta(t, 20, r.claim.level, 0)
 }
@@ -232,9 +231,9 @@ func TestTheTrialOfALevelUnderACapLeavesThePace(t *testing.T) {
 	r.Flight.Cap(6, 1)
 	r.Flight.Claimed = true
 	r.under = Under{level: 20, rate: 20}
-	r.triesCap(0)
+	r.tryCap(0)
 	assert.InDelta(t, 5, r.Calls.Rate, 0)
-	r.givesCapUp()
+	r.endCapTrial()
 	assert.True(t, r.Flight.Claimed)
 }
 
@@ -244,8 +243,8 @@ func TestWhenACapIsForgotten(t *testing.T) {
 		want       bool
 	}{{9.5, 30, true}, {9.5, 5, false}, {8, 30, false}} {
 		r := runMachine(Config{CallRate: c.rate})
-		r.under.rate, r.rate.Span = 10, c.span
-		r.replacesCap(100)
+		r.under.rate = 10
+		r.compareWithCap(100, c.span)
 		assert.Equal(t, c.want, r.under.rate == 0, "%v", c)
 	}
 }

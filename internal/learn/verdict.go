@@ -4,107 +4,146 @@ package learn
 type verdict uint8
 
 const (
-	isNothing verdict = iota // of ours
+	isNothing verdict = iota // it says nothing about our limits
 	isShut                   // likewise, and no call has got through since the last one
-	isChance                 // one of the share that is rejected at random, so that no wait helps
+	isRandom                 // one of the share that is rejected at random, so that no wait helps
 	isRate
 	isCap
 )
 
-// verdict judges the first refusal of an epoch. A rate is the default: mistaking a concurrency limit for a rate costs a few
-// percent, while the converse starves. The first refusal without a label is still taken for a concurrency limit, because that
-// is soon refuted. One that names a rate is not, but if such refusals keep coming at one number of calls in flight, the name is
-// wrong.
-func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
-	tried := m.drafted || m.retried(now, c)
+// judge interprets the first refusal of an epoch, and returns the rate that it measures. tested is whether the call belonged to a test
+// of the headers. A rate is the default: mistaking a concurrency limit for a rate costs a few percent, while the converse starves. The
+// first refusal without a label is still taken for a concurrency limit, because that is soon refuted. One that names a rate is not,
+// but if such refusals keep coming at one number of calls in flight, the name is wrong.
+func (m *Machine) judge(now float64, c Call, r *Refusal, tested bool) (verdict, Rate) {
+	tried := tested || m.failTrials(now, c)
 	if refuted := m.Flight.Claimed && m.claim.scattered(); tried && !refuted {
-		if m.dark > 0.5*(c.At-m.tally.mark.At) { // what was admitted until the pause ended still counts
-			m.tally.Measure(c, Doubt{}, 0)
-		}
-		m.begin(now, c)
-		return isNothing
+		m.endTrial(now, c)
+		return isNothing, Rate{}
 	}
-	m.claim.Refused(c.Others, r.hinted())
-	isACap := r.Names == FlightLimit
-	if m.notNamed(r) && !m.claim.Alien() {
-		m.passes(now)
-		m.begin(now, c)
-		return isNothing
+	m.claim.Refused(c.Others, r.asksToWait())
+	if m.unnamedUnderCap(r) && !m.foreign.Count() {
+		m.passForeign(now)
+		m.mark(now, c)
+		return isNothing, Rate{}
 	}
-	if !isACap && !r.hinted() {
-		switch {
-		case m.Flight.Claimed:
-			if isACap = m.claim.Holds(c, m.tally.mark.At, m.trip, m.Flight.Hovers()); isACap {
-				break
-			}
-			if share, ok := m.claim.Noise(float64(m.hits)); ok && !m.off.Has(StrayRule) {
-				m.noise.Know(share)
-				m.claim.Forget()
-				m.stopLevels(now)
-				m.Flight.Restart(m.claim.level)
-				m.note(Decision{At: now, Kind: Verdict, To: share, Why: WhyNoise})
-				return isNothing
-			}
-		case r.told():
-		case m.claim.Repeated():
-			isACap = true
-		case !m.knows && !m.Calls.On && c.Others > 0 && r.Names == Unnamed && !m.off.Has(CapRule):
-			isACap = true
-		}
-		if !isACap && !m.Flight.Claimed && m.foreign(now, c, r) {
-			if isACap = r.told() && c.Others >= 2 && m.claim.Alien(); !isACap {
-				if r.told() && m.shutElsewhere(now, c) {
-					return isShut
-				}
-				m.passes(now)
-				return isNothing
-			}
-		}
+	cause := m.cause(now, c, r)
+	if cause == isNothing || cause == isShut {
+		return cause, Rate{}
 	}
+	isACap := cause == isCap
 	if isACap && !m.Flight.Claimed {
-		m.claimed(now, c)
+		m.claimCap(now, c)
 	}
-	kept := m.Flight.Claimed && r.hinted()      // a cap asks for no wait: one that does says nothing against it, if it is random
-	first := !m.knows || !m.Calls.On && !isACap // the bucket may have been full
-	m.rate = m.tally.Measure(c, Doubt{
-		First: first,
-		Grown: m.Calls.Grown() || m.ofTokens(r) && m.Tokens.Grown(),
-		Fined: m.Door.fines.Each() > 0,
-		Early: m.Calls.On && m.Calls.Early(),
-	}, m.spans.Window)
-	m.rate = m.lit(m.rate)
-	if isACap && r.Names != FlightLimit && m.rateHeldMore(now) {
+	measured := m.measure(c, r, isACap)
+	if isACap && r.Names != FlightLimit && m.rateHeldMore(now, measured) {
 		isACap = false
-		m.rate = m.rate.as(m.calm.Settled)
+		measured = measured.as(m.calm.Settled)
 		m.claim.Forget()
 		m.stopLevels(now)
 	}
 	if m.Flight.Claimed && !isACap {
 		m.rates.Held(now, m.tally.since(c, unmeasured).Calls/unmeasured)
 	}
-	if m.Flight.Claimed = isACap; isACap {
-		m.under.Held(now, float64(c.Others), m.rate)
-		return isCap
-	}
-	if m.knows && m.isNoise(now, c, r) {
+	kept := m.Flight.Claimed && r.asksToWait() // a cap asks for no wait: one that does says nothing against it, if it is random
+	m.Flight.Claimed = isACap
+	switch {
+	case isACap:
+		m.under.Held(now, float64(c.Others), measured)
+		return isCap, measured
+	case m.marked && m.judgeRandom(now, c, r, measured):
 		m.Flight.Claimed = kept
-		return isChance
+		return isRandom, measured
+	default:
+		return isRate, measured
 	}
-	return isRate
+}
+
+// endTrial begins an epoch at the refused call c of a trial, which measures nothing.
+func (m *Machine) endTrial(now float64, c Call) {
+	if m.tally.dark > 0.5*(c.At-m.tally.mark.At) { // what was admitted until the pause ended still counts
+		m.tally.Measure(c, Doubt{}, 0)
+	}
+	m.mark(now, c)
+}
+
+// cause is what has refused the call c, by the refusal itself and by those before it. A rate may still turn out to be chance.
+func (m *Machine) cause(now float64, c Call, r *Refusal) verdict {
+	switch {
+	case r.Names == FlightLimit:
+		return isCap
+	case r.asksToWait():
+		return isRate
+	case m.looksLikeCap(c, r):
+		return isCap
+	case m.Flight.Claimed:
+		if m.claimWasRandom(now) {
+			return isNothing
+		}
+		return isRate
+	case !m.judgeForeign(now, c, r):
+		return isRate
+	case r.hasMeters() && c.Others >= 2 && m.foreign.Count(): // they keep coming, so they are not about another limit
+		return isCap
+	case r.hasMeters() && m.foreignShut(now, c):
+		return isShut
+	default:
+		m.passForeign(now)
+		return isNothing
+	}
+}
+
+// looksLikeCap reports whether a refusal that asks for no wait is taken for one of a cap.
+func (m *Machine) looksLikeCap(c Call, r *Refusal) bool {
+	first := !m.marked && !m.Calls.On && c.Others > 0
+	switch {
+	case m.Flight.Claimed:
+		return m.claim.Weigh(c, m.tally.mark.At, m.rtt, m.Flight.Hovers())
+	case r.hasMeters():
+		return false
+	case m.claim.Repeated():
+		return true
+	default:
+		return first && r.Names == Unnamed && !m.off.Has(CapRule)
+	}
+}
+
+// claimWasRandom reports whether the refusals under a claim that does not hold were random. If so, a slow start begins anew.
+func (m *Machine) claimWasRandom(now float64) bool {
+	share, ok := m.claim.Noise(float64(m.hits))
+	if !ok || m.off.Has(StrayRule) {
+		return false
+	}
+	m.noise.Know(share)
+	m.claim.Forget()
+	m.stopLevels(now)
+	m.Flight.Restart(m.claim.level)
+	m.note(Decision{At: now, Kind: Verdict, To: share, Why: WhyNoise})
+	return true
+}
+
+// measure is the rate that the refused call c measures.
+func (m *Machine) measure(c Call, r *Refusal, isACap bool) Rate {
+	return m.correctDark(m.tally.Measure(c, Doubt{
+		First: !m.marked || !m.Calls.On && !isACap, // the bucket may have been full
+		Grown: m.Calls.Grown() || m.ofTokens(r) && m.Tokens.Grown(),
+		Fined: m.Door.fines.Each() > 0,
+		Early: m.Calls.On && m.Calls.Early(),
+	}, m.spans.Window))
 }
 
 // rateHeldMore reports whether much less gets through under a cap than at the rate that marks agreed about before.
-func (m *Machine) rateHeldMore(now float64) bool {
-	less := m.rate.Span >= underHeld && m.rate.Calls < memoryFell*m.calm.Settled && !m.off.Has(CapRule)
-	return less && m.calm.Refutes(now)
+func (m *Machine) rateHeldMore(now float64, measured Rate) bool {
+	less := measured.Span >= underHeld && measured.Calls < memoryFell*m.calm.Settled && !m.off.Has(CapRule)
+	return less && m.calm.RefuteCap(now)
 }
 
-// lit corrects a measured rate for the time in which no call was admitted. The rate
+// correctDark corrects a measured rate for the time in which no call was admitted. The rate
 // that marks agreed about stays if it may have held for the rest of the span. If that
 // rest is less than half of the span, the same is true of the rate in use.
-func (m *Machine) lit(r Rate) Rate {
-	light, known := r.Span-m.dark, m.calm.Settled
-	if m.dark > light {
+func (m *Machine) correctDark(r Rate) Rate {
+	light, known := r.Span-m.tally.dark, m.calm.Settled
+	if m.tally.dark > light {
 		known = max(known, m.Calls.Rate)
 	}
 	if r.Calls < known && light > 0 && !m.off.Has(MeasureRule) {
@@ -115,41 +154,10 @@ func (m *Machine) lit(r Rate) Rate {
 	return r
 }
 
-// passes lets a refusal about another limit cause no more than a short pause.
-func (m *Machine) passes(now float64) {
-	m.Door.Foreign(now, m.luck.Float64())
-	m.note(Decision{At: now, Kind: Verdict, Why: WhyForeign})
-}
-
-// notNamed reports a refusal without a reason, a wait or meters, under a cap that refusals name: it is not due to the cap.
-func (m *Machine) notNamed(r *Refusal) bool {
-	return m.Flight.Claimed && m.claim.named && r.Names == Unnamed && !r.hinted() && !r.told() && !m.off.Has(StrayRule)
-}
-
-// foreign reports a refusal that looks different from those of the rate, so that the rate must not answer it: its meters show
-// something left, or it has neither them, nor a name, nor a Retry-After although those of the rate had one lately. If more of the
-// latter come than random rejections explain, refusals of the rate have come to look like that.
-func (m *Machine) foreign(now float64, c Call, r *Refusal) bool {
-	bare := !r.told() && r.Names == Unnamed && now < m.labelled
-	if bare && m.claim.Alien() {
-		m.labelled, bare = 0, false
-		m.note(Decision{At: now, Kind: Verdict, Why: WhyAlike})
-	}
-	return !m.off.Has(StrayRule) && (bare || r.left(c.Tokens) && m.spans.Window == 0)
-}
-
-// shutElsewhere reports whether no call has got through since the last such refusal, so that a limit that the headers do not
-// describe is used up.
-func (m *Machine) shutElsewhere(now float64, c Call) bool {
-	passed, known := m.tally.fates.Passed(m.elsewhere, c.Seq, now-2*m.Door.trip)
-	m.elsewhere = max(m.elsewhere, c.Seq)
-	return known && !passed && m.Door.foreign > 0
-}
-
 const standBy = 1.2 // times the pace or the rate before: the pace while a cap holds
 
-// claimed begins a claim: the calls in flight are bounded, and the rate is kept in reserve.
-func (m *Machine) claimed(now float64, c Call) {
+// claimCap begins a claim: the calls in flight are bounded, and the rate is kept in reserve.
+func (m *Machine) claimCap(now float64, c Call) {
 	m.claim.Begin(c, float64(m.hits))
 	m.note(Decision{At: now, Kind: Verdict, To: float64(c.Others), Why: WhyCap})
 	if m.Calls.On {
@@ -158,22 +166,22 @@ func (m *Machine) claimed(now float64, c Call) {
 	}
 }
 
-// isNoise passes refusals that no rate would have prevented. One that asks for a wait is the limit's, unless such waits are known
+// judgeRandom reports refusals that no rate would have prevented, and counts them. One that asks for a wait is the limit's, unless such waits are known
 // to be too long. Where tokens are paced, a rate of them explains a refusal, too.
-func (m *Machine) isNoise(now float64, c Call, r *Refusal) bool {
-	if r.hinted() && m.Door.honest(r.Asked) || m.off.Has(StrayRule) {
+func (m *Machine) judgeRandom(now float64, c Call, r *Refusal, measured Rate) bool {
+	if r.asksToWait() && m.Door.honest(r.Asked) || m.off.Has(StrayRule) {
 		return false
 	}
 	var opinion Opinion
 	known := m.noise.Share > 0
 	if m.Calls.On {
-		measured := m.rate.Calls
+		calls := measured.Calls
 		if m.Tokens.On {
-			measured = max(measured, m.Calls.Rate*m.rate.Tokens/m.Tokens.Rate)
+			calls = max(calls, m.Calls.Rate*measured.Tokens/m.Tokens.Rate)
 		}
-		opinion = m.noise.Refused(measured, m.Calls.Rate, m.Calls.Pace())
+		opinion = m.noise.Refused(calls, m.Calls.Rate, m.Calls.Pace())
 	} else {
-		opinion = m.noise.Expected()
+		opinion = m.noise.Absorb()
 	}
 	if known && m.noise.Share == 0 {
 		m.note(Decision{At: now, Kind: Verdict, Why: WhyNoNoise})
@@ -184,7 +192,7 @@ func (m *Machine) isNoise(now float64, c Call, r *Refusal) bool {
 	case Restore:
 		m.note(Decision{At: now, Kind: Grow, Of: OfCalls, From: m.Calls.Pace(), To: m.noise.Before(), Why: WhyNoise})
 		m.Calls.Set(m.noise.Before(), m.cycle())
-		m.begin(now, c)
+		m.mark(now, c)
 	case Ignore:
 	}
 	return true

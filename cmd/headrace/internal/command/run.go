@@ -143,6 +143,9 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 	if o.Total == 0 && err == nil {
 		fmt.Fprintf(to, "%s has no requests: each is a JSON object in a line of its own\n", inputName(s.Requests))
 	}
+	if o.Edited {
+		fmt.Fprintf(to, "%s has changed during the run: run the same command again to send what was added or changed\n", s.Requests)
+	}
 	if o.Stale > 0 {
 		fmt.Fprintf(to, "%s older than a day (--fresh sends their requests again)\n", plural(o.Stale, "resumed result"))
 	}
@@ -235,13 +238,11 @@ func tellWait(to io.Writer, sent time.Time, asked, most time.Duration) {
 
 // said returns why a request waits: the provider's message, if there is one.
 func said(why error) string {
-	if f := (*results.RequestError)(nil); errors.As(why, &f) {
-		if f.StatusCode > 0 {
-			return fmt.Sprintf("%s (%d)", f.Message, f.StatusCode)
-		}
-		return f.Message
+	f := results.FailureOf(why)
+	if f.StatusCode > 0 {
+		return fmt.Sprintf("%s (%d)", f.Message, f.StatusCode)
 	}
-	return why.Error()
+	return f.Message
 }
 
 func summary(o *run.Outcome) string {

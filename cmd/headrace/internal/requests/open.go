@@ -13,6 +13,14 @@ import (
 // Stdin is the path of standard input.
 const Stdin = "-"
 
+// FolderError is the error for a path that is a folder.
+type FolderError string
+
+// Error names the remedy.
+func (e FolderError) Error() string {
+	return string(e) + " is a folder: name a file, or - for standard input"
+}
+
 // Open opens a file of requests, or standard input for "-". A file with a name that ends in .gz
 // is decompressed with gzip.
 func Open(path string, stdin io.Reader) (io.ReadCloser, error) {
@@ -25,7 +33,7 @@ func Open(path string, stdin io.Reader) (io.ReadCloser, error) {
 	}
 	if info, err := file.Stat(); err == nil && info.IsDir() {
 		_ = file.Close()
-		return nil, fmt.Errorf("%s is a folder: name a file, or - for standard input", path)
+		return nil, FolderError(path)
 	}
 	if !strings.HasSuffix(path, ".gz") {
 		return file, nil

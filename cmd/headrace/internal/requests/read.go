@@ -32,8 +32,8 @@ func Read(r io.Reader, f Format) iter.Seq2[Request, error] {
 		lines := &liner{in: bufio.NewReaderSize(r, 1<<16)}
 		for n := int64(1); ; n++ {
 			text, tooLong, err := lines.next()
+			text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")) // also within a file that was joined from several
 			if n == 1 {
-				text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 				switch {
 				case bytes.HasPrefix(text, []byte("\x1f\x8b")):
 					err, text = errPacked, nil
@@ -42,11 +42,7 @@ func Read(r io.Reader, f Format) iter.Seq2[Request, error] {
 				}
 			}
 			if text = bytes.TrimSpace(text); len(text) > 0 && (err == nil || errors.Is(err, io.EOF)) {
-				q := parse(text, n, f)
-				if tooLong {
-					q = bad(text, n, "it is longer than %d MiB", maxLine>>20)
-				}
-				if !yield(q, nil) {
+				if !yield(requestOf(text, tooLong, n, f), nil) {
 					return
 				}
 			}
@@ -59,6 +55,17 @@ func Read(r io.Reader, f Format) iter.Seq2[Request, error] {
 			}
 		}
 	}
+}
+
+func requestOf(text []byte, tooLong bool, n int64, f Format) Request {
+	if !tooLong {
+		return parse(text, n, f)
+	}
+	q := bad(text, n, "it is longer than %d MiB", maxLine>>20)
+	if q.NotObject = fromArray; text[0] != '[' {
+		q.NotObject = onePerLine
+	}
+	return q
 }
 
 var errPacked = errors.New("they are compressed with gzip: use a file name that ends in .gz, or decompress standard input with zcat")

@@ -35,7 +35,7 @@ type Request struct {
 	Body string // JSON, as it stands in the line
 	Bad  string // why it cannot be sent; empty if it can
 
-	NotObject bool // the line is not a JSON object
+	NotObject string // the remedy if the whole file is like this line, which is not a JSON object; empty if it is one
 
 	Alias string // its key in a journal, if that is not its ID
 }
@@ -72,12 +72,14 @@ const maxID = 512
 // parse parses one line. If it is invalid, Bad says why.
 func parse(text []byte, n int64, f Format) Request {
 	if at := invalidUTF8(text); at >= 0 {
-		return bad(text, n, "the line is not UTF-8 from byte %d on: save the file as UTF-8", at+1)
+		q := bad(text, n, "the line is not UTF-8 from byte %d on: save the file as UTF-8", at+1)
+		q.NotObject = onePerLine
+		return q
 	}
 	if text[0] != '{' || !jsonwalk.Valid(text) {
-		if problem := notObject(text); problem != "" {
+		if problem, remedy := notObject(text); problem != "" {
 			q := bad(text, n, "not a request: %s", problem)
-			q.NotObject = true
+			q.NotObject = remedy
 			return q
 		}
 	}
@@ -133,17 +135,50 @@ func parse(text []byte, n int64, f Format) Request {
 	return r
 }
 
-// notObject describes text that is not an object; empty if it is one, or null.
-func notObject(text []byte) string {
+// The remedies for a file whose lines are not JSON objects.
+const (
+	onePerLine    = "write one JSON object per line"
+	fromArray     = onePerLine + "; jq -c '.[]' converts an array"
+	fromSeveral   = onePerLine + "; jq -c . converts objects of several lines"
+	separated     = onePerLine + "; jq -c . separates them"
+	correctedJSON = "correct the JSON: each line has to be an object"
+)
+
+// notObject describes text that is not an object, and how to correct a file of such lines; both are empty if it is one, or null.
+func notObject(text []byte) (problem, remedy string) {
+	remedy = remedyFor(text)
 	var line map[string]json.RawMessage
-	wrong := (*json.UnmarshalTypeError)(nil)
-	switch err := json.Unmarshal(text, &line); {
-	case errors.As(err, &wrong):
-		return fmt.Sprintf("it is a JSON %s, not an object", wrong.Value)
-	case err != nil:
-		return err.Error()
+	err := json.Unmarshal(text, &line)
+	if err == nil {
+		return "", ""
 	}
-	return ""
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Sprintf("it is a JSON %s, not an object", wrong.Value), remedy
+	}
+	problem = err.Error()
+	switch syntax, ok := errors.AsType[*json.SyntaxError](err); {
+	case strings.HasPrefix(problem, "unexpected end"):
+		if text[0] == '{' {
+			remedy = fromSeveral
+		}
+	case text[0] == '{' && strings.HasSuffix(problem, "after top-level value"):
+		remedy = separated
+		fallthrough
+	case ok:
+		problem = fmt.Sprintf("%s, at byte %d", problem, syntax.Offset)
+	}
+	return problem, remedy
+}
+
+// remedyFor returns the remedy for a file that begins with text, which is not an object.
+func remedyFor(text []byte) string {
+	switch text[0] {
+	case '[':
+		return fromArray
+	case '{':
+		return correctedJSON
+	}
+	return onePerLine
 }
 
 func bodyName(f Format) string {

@@ -49,7 +49,10 @@ type drawn struct {
 
 // other reports whether the line is not a JSON object.
 func (l drawn) other() bool {
-	return l.text == "[]" || strings.HasPrefix(l.text, "{") && !strings.HasPrefix(l.text, `{"`)
+	if l.text == "" {
+		return false
+	}
+	return l.text == "[]" || l.text[0] == 0 || strings.HasPrefix(l.text, "{") && !strings.HasPrefix(l.text, `{"`)
 }
 
 func drawLine(t *rapid.T) drawn {
@@ -189,7 +192,7 @@ func TestWhatIsWrongWithALine(t *testing.T) {
 		`{"custom_id":"` + strings.Repeat("é", 257) + `","url":"/v1/x"}`: "custom_id has 514 bytes: the maximum is 512",
 		`{"custom_id":"a\u0000","url":"/v1/x","body":{}}`:                "custom_id holds a NUL",
 		`{"custom_id":"a","method":"GET","url":"/v1/x","body":{}}`:       `method is "GET": only POST can be sent`,
-		`{"custom_id":"a","url":"/v1/x","body":{}} {}`:                   "not a request: invalid character '{' after top-level value",
+		`{"custom_id":"a","url":"/v1/x","body":{}} {}`:                   "not a request: invalid character '{' after top-level value, at byte 43",
 	} {
 		for q, err := range requests.Read(strings.NewReader(line), requests.OpenAI) {
 			require.NoError(t, err)
@@ -198,18 +201,34 @@ func TestWhatIsWrongWithALine(t *testing.T) {
 	}
 }
 
-// A file of another format is one mistake, too.
+// A file of another format is one mistake, too. The remedy is that for its first line.
 func TestAFileOfAnotherFormat(t *testing.T) {
 	t.Parallel()
-	const hint = ": write one object per line; jq -c '.[]' converts an array, and jq -c . objects of several lines"
+	const (
+		single  = "its only line is not a JSON object (line 1: "
+		several = "none of its first 2 lines is a JSON object (line "
+		lines   = ": write one JSON object per line"
+		array   = lines + "; jq -c '.[]' converts an array"
+		pretty  = lines + "; jq -c . converts objects of several lines"
+		correct = ": correct the JSON: each line has to be an object"
+		large   = 64<<20 + 5
+	)
 	object := `{"custom_id":"a","url":"/v1/x","body":{}}`
 	for text, want := range map[string]string{
-		"[" + object + "]":                      "its only line is not a JSON object (line 1: not a request: it is a JSON array, not an object)" + hint,
-		"\n[" + object + ",\n" + object + "]\n": "none of its first 2 lines is a JSON object (line 2: not a request: unexpected end of JSON input)" + hint,
-		"{\n\"custom_id\":\"a\"\n}":             "none of its first 3 lines is a JSON object (line 1: not a request: unexpected end of JSON input)" + hint,
-		"a,b\n1,2\n":                            "none of its first 2 lines is a JSON object (line 1: not a request: invalid character 'a' looking for beginning of value)" + hint,
-		strings.Repeat("7\n", 20) + object:      "none of its first 20 lines is a JSON object (line 1: not a request: it is a JSON number, not an object)" + hint,
+		"[" + object + "]":                      single + "not a request: it is a JSON array, not an object)" + array,
+		"\n[" + object + ",\n" + object + "]\n": several + "2: not a request: unexpected end of JSON input)" + array,
+		"{\n\"custom_id\":\"a\"\n}":             "none of its first 3 lines is a JSON object (line 1: not a request: unexpected end of JSON input)" + pretty,
+		"a,b\n1,2\n":                            several + "1: not a request: invalid character 'a' looking for beginning of value, at byte 1)" + lines,
+		`{"custom_id":"a",}`:                    single + "not a request: invalid character '}' looking for beginning of object key string, at byte 18)" + correct,
+		`{"custom_id":"a"`:                      single + "not a request: unexpected end of JSON input)" + correct,
+		"{'a': 1}\n{'a': 2}\n":                  several + `1: not a request: invalid character '\'' looking for beginning of object key string, at byte 2)` + correct,
+		object + object:                         single + "not a request: invalid character '{' after top-level value, at byte 42)" + lines + "; jq -c . separates them",
+		"{\"caf\xe9\":1}\n{\"caf\xe9\":2}":      several + "1: the line is not UTF-8 from byte 6 on: save the file as UTF-8)" + lines,
+		"[" + strings.Repeat(" ", large):        single + "it is longer than 64 MiB)" + array,
+		"{" + strings.Repeat(" ", large):        single + "it is longer than 64 MiB)" + lines,
+		strings.Repeat("7\n", 20) + object:      "none of its first 20 lines is a JSON object (line 1: not a request: it is a JSON number, not an object)" + lines,
 		strings.Repeat("7\n", 19) + object:      "",
+		"{\"caf\xe9\":1}\n" + object:            "",
 		"{}":                                    "",
 		"":                                      "",
 	} {
@@ -218,7 +237,41 @@ func TestAFileOfAnotherFormat(t *testing.T) {
 			assert.NoError(t, err, text)
 			continue
 		}
-		assert.EqualError(t, err, want, text)
+		assert.EqualError(t, err, want, text[:min(len(text), 100)])
+	}
+}
+
+// Files that were joined keep the byte order marks at their beginnings.
+func TestAMarkAtTheBeginningOfALine(t *testing.T) {
+	t.Parallel()
+	const mark, object = "\xef\xbb\xbf", `{"custom_id":"a","url":"/v1/x","body":{}}`
+	n := 0
+	for q, err := range requests.Read(strings.NewReader(mark+object+"\r\n"+mark+object+"\n"+mark+"\n"), requests.OpenAI) {
+		n++
+		require.NoError(t, err)
+		assert.Empty(t, q.Bad)
+		assert.Equal(t, "a", q.ID)
+	}
+	assert.Equal(t, 2, n)
+}
+
+// Only requests for text have an output that max_tokens bounds.
+func TestTheScanCountsOpenOutput(t *testing.T) {
+	t.Parallel()
+	for url, open := range map[string]bool{
+		"/v1/chat/completions": true, "/v1/completions/": true, "/v1/responses": true, "/v1/messages": true, "/v2/chat": true, "/api/generate": true,
+		"/openai/deployments/d/chat/completions?api-version=1": true, "/v1beta/models/gemini:generateContent": true,
+		"/v1/moderations": false, "/v1/embeddings": false, "/v2/embed": false, "/v1/rerank": false, "/v1/images/generations": false,
+		"/v1/audio/speech": false, "/v1/messages/count_tokens": false, "/v1/videos": false,
+	} {
+		line := `{"custom_id":"a","url":"` + url + `","body":{"model":"m","input":"Hi there.","prompt":"A cat."}}`
+		scan, err := requests.Of(t.Context(), strings.NewReader(line), requests.OpenAI, dialect.OpenAI)
+		require.NoError(t, err)
+		assert.Equal(t, open, scan.Open == 1, url)
+		line = strings.Replace(line, `"model"`, `"max_tokens":9,"model"`, 1)
+		scan, err = requests.Of(t.Context(), strings.NewReader(line), requests.OpenAI, dialect.OpenAI)
+		require.NoError(t, err)
+		assert.Zero(t, scan.Open, url)
 	}
 }
 

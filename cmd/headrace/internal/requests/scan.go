@@ -42,8 +42,9 @@ const enoughLines = 20
 
 // FormatError is the error of a file that does not begin with JSON objects.
 type FormatError struct {
-	Lines int64   // that were read
-	First Problem // of them
+	Lines  int64   // that were read
+	First  Problem // of them
+	Remedy string
 }
 
 // Error names the remedy.
@@ -52,14 +53,13 @@ func (e *FormatError) Error() string {
 	if e.Lines == 1 {
 		which = "its only line is not"
 	}
-	return fmt.Sprintf("%s a JSON object (line %d: %s): write one object per line; jq -c '.[]' converts an array, and jq -c . objects of several lines",
-		which, e.First.Line, e.First.Text)
+	return fmt.Sprintf("%s a JSON object (line %d: %s): %s", which, e.First.Line, e.First.Text, e.Remedy)
 }
 
 // Of scans r to its end. It returns a *FormatError if no line is a JSON object, or none of the first lines.
 func Of(ctx context.Context, r io.Reader, f Format, d dialect.Dialect) (*Scan, error) {
 	s := &Scan{repeated: map[int64]int64{}}
-	objects := false
+	objects, remedy := false, ""
 	ids := &twice{}
 	defer ids.close()
 	for q, err := range Read(r, f) {
@@ -70,7 +70,10 @@ func Of(ctx context.Context, r io.Reader, f Format, d dialect.Dialect) (*Scan, e
 			return nil, err
 		}
 		s.Lines++
-		if objects = objects || !q.NotObject; !objects && s.Lines == enoughLines {
+		if s.Lines == 1 {
+			remedy = q.NotObject
+		}
+		if objects = objects || q.NotObject == ""; !objects && s.Lines == enoughLines {
 			break
 		}
 		if q.Bad != "" {
@@ -83,7 +86,10 @@ func Of(ctx context.Context, r io.Reader, f Format, d dialect.Dialect) (*Scan, e
 		s.weigh(&q, d)
 	}
 	if s.Lines > 0 && !objects {
-		return nil, &FormatError{s.Lines, s.Problems[0]}
+		if s.Lines == 1 && remedy == fromSeveral { // there are no others that complete it
+			remedy = correctedJSON
+		}
+		return nil, &FormatError{s.Lines, s.Problems[0], remedy}
 	}
 	err := ids.find(func(line, first int64) error {
 		if len(s.repeated) == mostRepeated {
@@ -125,7 +131,7 @@ func (s *Scan) weigh(q *Request, d dialect.Dialect) {
 	s.Cost.Tokens += c.Of(throttle.Tokens)
 	s.Cost.Input += c.Of(throttle.InputTokens)
 	s.Cost.Output += c.Of(throttle.OutputTokens)
-	if c.Of(throttle.OutputTokens) == 0 && !strings.Contains(q.URL, "/embed") {
+	if c.Of(throttle.OutputTokens) == 0 && generates(q.URL) {
 		s.Open++
 	}
 	if len(s.Models) == mostModels {
@@ -135,6 +141,18 @@ func (s *Scan) weigh(q *Request, d dialect.Dialect) {
 	if i, found := slices.BinarySearch(s.Models, m); !found && m != "" {
 		s.Models = slices.Insert(s.Models, i, m)
 	}
+}
+
+// generates reports whether the operation at a URL returns generated text. Others, such as moderations, embeddings, rerank and images,
+// have no max_tokens.
+func generates(url string) bool {
+	path, _, _ := strings.Cut(url, "?")
+	path = strings.TrimRight(path, "/")
+	switch path[strings.LastIndexByte(path, '/')+1:] {
+	case "completions", "responses", "messages", "chat", "generate", "converse", "invoke":
+		return true
+	}
+	return strings.HasSuffix(path, ":generateContent")
 }
 
 // Mark yields the requests of seq. Requests with the ID of an earlier line are marked as bad, and get a different

@@ -14,6 +14,7 @@ import (
 
 	"github.com/headrace/headrace/internal/jsonwalk"
 	"github.com/headrace/headrace/node"
+	"github.com/headrace/headrace/throttle"
 )
 
 // Answer is the response of a provider. The journal stores it as JSON.
@@ -102,6 +103,11 @@ func FailureOf(err error) *RequestError {
 			return &f
 		}
 		return &RequestError{Code: Internal, Message: known.Text}
+	}
+	if cost := (*throttle.CostError)(nil); errors.As(err, &cost) && cost.Window != (throttle.Window{}) {
+		return &RequestError{Code: TooLarge, Message: fmt.Sprintf(
+			"it may take %d %s (estimated), and the limit now in force, %s, admits no more than %d at once: raise that limit",
+			cost.Amount, cost.Unit, cost.Window, cost.Max)}
 	}
 	return &RequestError{Code: Internal, Message: fmt.Sprint(err)}
 }

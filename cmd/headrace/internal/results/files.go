@@ -54,11 +54,17 @@ func (e *BusyError) Error() string {
 // openFile opens the file at path, which flag names, and does not change it.
 func openFile(path, flag string) (*appendfile.File, error) {
 	f, err := appendfile.Open(path)
-	if errors.Is(err, appendfile.ErrBusy) {
+	switch {
+	case errors.Is(err, appendfile.ErrBusy):
 		err = &BusyError{path, flag}
+	case err != nil:
+		err = another(err, flag)
 	}
 	return f, err
 }
+
+// another adds the remedy to the error of a file that flag names.
+func another(err error, flag string) error { return fmt.Errorf("%w: use another %s", err, flag) }
 
 // Anew makes the next run write both files again from the journal, because failures that are
 // retried have to be removed from their file.

@@ -41,7 +41,11 @@ func OpenLines(out, errs string, stdout io.Writer, format requests.Format) (*Lin
 
 func open(path, flag string) (*os.File, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return os.OpenFile(path, os.O_WRONLY, 0) //nolint:gosec // the user names it
+		f, err := os.OpenFile(path, os.O_WRONLY, 0) //nolint:gosec // the user names it
+		if err != nil {
+			return nil, another(err, flag)
+		}
+		return f, nil
 	}
 	f, err := openFile(path, flag)
 	if err != nil {

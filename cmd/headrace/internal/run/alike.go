@@ -90,11 +90,13 @@ func (a *alike) waits(number int64) bool {
 }
 
 // systematic returns the error of a run in which the first requests all failed like f; what describes the failure.
-func systematic(f *results.RequestError, from, what string) *StopError {
+func systematic(f *results.RequestError, from string, via proxy, what string) *StopError {
 	check := "the requests, in particular their model"
 	switch status := f.StatusCode; {
 	case f.Code == results.NotJSON:
 		check = "--base-url, and whether a proxy or a login page responds in place of the service"
+	case status == http.StatusProxyAuthRequired && via != (proxy{}):
+		check = "the user and the password in " + via.variable
 	case redirects(status):
 		check = "--base-url"
 	case status == http.StatusForbidden:

@@ -3,6 +3,7 @@ package run
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -38,6 +39,7 @@ type caller struct {
 	alike   alike
 	once    func(*requests.Request) string // the Idempotency-Key
 	stop    context.CancelCauseFunc        // of the run
+	say     func(text string)              // prints a line
 	why     atomic.Pointer[StopError]      // the reason why the run was stopped
 }
 
@@ -177,6 +179,7 @@ func (c *caller) broken(ctx context.Context, q *requests.Request, number int64, 
 			continue
 		}
 		pause, ever, stop := c.reach.lost(time.Now(), errors.New(string(text)))
+		c.tell()
 		switch {
 		case stop != nil:
 			return c.end(stop)
@@ -207,11 +210,19 @@ func (c *caller) health(f *adaptive.Feedback, line int64, status int, says strin
 		return nil
 	}
 	pause, stop := c.reach.broke(time.Now(), line, errors.New(says))
+	c.tell()
 	if pause > 0 {
 		f.Verdict, f.Kind, f.Source = adaptive.Overloaded, adaptive.UnknownKind, "an outage"
 		f.RetryAfter = max(f.RetryAfter, pause)
 	}
 	return stop
+}
+
+// tell prints why all requests wait, if that is new.
+func (c *caller) tell() {
+	if text := c.reach.takeNews(); text != "" {
+		c.say(text)
+	}
 }
 
 // wait returns errAgain after d, or why ctx has ended.
@@ -234,8 +245,14 @@ func reached(err error) string {
 	if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" {
 		return dial.Error()
 	}
+	if plain := (tls.RecordHeaderError{}); errors.As(err, &plain) {
+		return "the server does not use TLS: use http:// in --base-url"
+	}
 	if late := (*ended.LateError)(nil); errors.As(err, &late) && (late.Setting == "Timeouts.Call" || late.Setting == "Timeouts.Header") {
 		return fmt.Sprintf("no complete response within %s (--timeout)", late.After)
+	}
+	if failed := (*httpclient.Error)(nil); errors.As(err, &failed) && failed.Unwrap() != nil {
+		return failed.Unwrap().Error()
 	}
 	return err.Error()
 }
@@ -295,14 +312,14 @@ func (c *caller) failed(q *requests.Request, number int64, f *results.RequestErr
 	if f.Code != results.NotJSON && f.Location == "" {
 		what = fmt.Sprintf("%d: %s", f.StatusCode, f.Message)
 	}
-	return c.end(systematic(f, string(c.scrub([]byte(c.target(q.URL)))), what))
+	return c.end(systematic(f, string(c.scrub([]byte(c.target(q.URL))))+c.reach.proxy.through(), c.reach.proxy, what))
 }
 
 func (c *caller) wrongKey(says string) string {
 	if c.KeyName == "" {
 		return fmt.Sprintf("%s requires a key (401): %s. Use --api-key-env to name the environment variable that holds it", c.Base.Host, says)
 	}
-	return fmt.Sprintf("%s rejects the key in %s (401): %s", c.Base.Host, c.KeyName, says)
+	return fmt.Sprintf("%s rejects the key in %s (401): %s. Set %s to a valid key", c.Base.Host, c.KeyName, strings.TrimRight(says, "."), c.KeyName)
 }
 
 // scrub removes secrets from a text that the server sent.

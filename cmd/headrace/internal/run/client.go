@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -11,8 +10,12 @@ import (
 
 // caller makes the client. It uses the proxies set in the environment, as other command line programs do.
 func (j *Job) caller(stop context.CancelCauseFunc) (*caller, error) {
+	via, through, err := proxyFor(j.Base)
+	if err != nil {
+		return nil, err
+	}
 	c := &caller{
-		Run: j.Run, once: j.idempotencyKey, stop: stop, reach: reach{host: j.Base.Host, maxWait: j.MaxWait},
+		Run: j.Run, once: j.idempotencyKey, stop: stop, say: j.say, reach: reach{host: j.Base.Host, proxy: via, maxWait: j.MaxWait},
 		alike: alike{off: j.MaxFailures != nil}, hard: j.guard.Stats().Limits.Windows,
 	}
 	config := httpclient.Config{
@@ -20,8 +23,8 @@ func (j *Job) caller(stop context.CancelCauseFunc) (*caller, error) {
 		Timeouts: httpclient.Timeouts{Call: j.Timeout, Header: j.Timeout},
 		Pool:     httpclient.Pool{MaxIdlePerHost: j.workers()},
 	}
-	if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: j.Base}); err == nil && proxy != nil {
-		config.Proxies = map[string]*url.URL{strings.ToLower(j.Base.Hostname()): proxy}
+	if through != nil {
+		config.Proxies = map[string]*url.URL{strings.ToLower(j.Base.Hostname()): through}
 	}
 	if !j.Key.IsZero() {
 		sign := httpclient.Bearer(j.Key)
@@ -38,7 +41,6 @@ func (j *Job) caller(stop context.CancelCauseFunc) (*caller, error) {
 			c.secrets.header(name, v)
 		}
 	}
-	var err error
 	c.client, err = httpclient.New(config)
 	return c, err
 }

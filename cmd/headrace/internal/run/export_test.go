@@ -36,6 +36,9 @@ func (g *Reach) Broke(now time.Time, line int64, err error) (pause time.Duration
 	return g.broke(now, line, err)
 }
 
+// News is why all requests begin to wait.
+func (g *Reach) News() string { return g.takeNews() }
+
 // Refused notes a call that was rejected.
 func (g *Reach) Refused() { g.refused() }
 

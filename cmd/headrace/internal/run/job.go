@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -34,6 +35,7 @@ type Job struct {
 	Agent   string // of HTTP
 
 	scan    *requests.Scan // nil if the requests can be read only once
+	scanned os.FileInfo    // the file at that time; may be nil
 	guard   *guard.Guard
 	journal *watched       // nil if there is none
 	files   *results.Files // nil if the results are written to lines
@@ -43,6 +45,7 @@ type Job struct {
 	changes atomic.Int64 // requests that have changed
 	left    atomic.Int64 // results of requests that are no longer in the file
 	stale   atomic.Int64 // results that are older than a day
+	unfit   atomic.Int64 // requests that did not fit a limit set during the run
 
 	doneBefore int64 // results that the journal had at the start
 }

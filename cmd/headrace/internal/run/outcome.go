@@ -3,6 +3,7 @@ package run
 import (
 	"errors"
 	"fmt"
+	"os"
 	"syscall"
 	"time"
 
@@ -29,6 +30,7 @@ type Outcome struct {
 	LeftBad int64 // the failures among them
 	LeftOut bool  // the files no longer contain those either
 	Stale   int64 // results of earlier processes that are older than a day
+	Edited  bool  // the file of requests has changed since it was scanned
 
 	Elapsed time.Duration
 	Flow    *flow.Report
@@ -58,9 +60,10 @@ func (o *Outcome) count(r *results.Result) {
 	}
 }
 
-// waits reports whether r was not worked on: the next process has another chance.
+// waits reports whether r was not worked on: the next process has another chance. It also has one for a request that no longer fitted a
+// limit: that was set during the run, because requests that do not fit the limits of the run itself are not handed to the limiter.
 func waits(r *results.Result) bool {
-	return r.State == node.Pending || r.State == node.Failed && errors.Is(r.Err, throttle.ErrLimited)
+	return r.State == node.Pending || r.State == node.Failed && (errors.Is(r.Err, throttle.ErrLimited) || errors.Is(r.Err, throttle.ErrCost))
 }
 
 // changed reports a request that is done and has changed since.
@@ -81,6 +84,9 @@ func (j *Job) finish() {
 	o.LeftBad = o.Left - min(o.Left, max(0, j.doneBefore-o.Resumed))
 	o.LeftOut = j.lines != nil || j.files != nil && j.files.Rewritten()
 	o.Total = o.Done + o.Resumed + o.Failed + o.Waiting
+	if now, err := os.Stat(j.Requests); err == nil && j.scanned != nil {
+		o.Edited = now.Size() != j.scanned.Size() || !now.ModTime().Equal(j.scanned.ModTime())
+	}
 	if j.scan != nil {
 		o.Waiting += max(0, j.scan.Lines-o.Total)
 		o.Total = max(o.Total, j.scan.Lines)

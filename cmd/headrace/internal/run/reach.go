@@ -24,6 +24,7 @@ const (
 // everything, are not failures of a request: it waits, as for a rate limit, and so do all others.
 type reach struct {
 	host    string
+	proxy   proxy // through which calls are made
 	maxWait time.Duration
 
 	mu       sync.Mutex         // guards everything below
@@ -34,6 +35,27 @@ type reach struct {
 	since    time.Time          // the first failure to reach it, or the start of the outage
 	paused   time.Time          // the start of the last pause
 	pause    time.Duration
+	news     string    // why all requests begin to wait, if it was not printed yet
+	told     time.Time // the last time that there was news
+}
+
+// newsEvery is the minimum time between two lines about a service that fails or cannot be reached.
+const newsEvery = time.Minute
+
+// begins sets the news, unless there was some shortly before.
+func (g *reach) begins(now time.Time, why string) {
+	if g.told.IsZero() || now.Sub(g.told) >= newsEvery {
+		g.news, g.told = fmt.Sprintf("%s. All requests wait until it works again, for at most %s (--max-wait)", why, g.maxWait), now
+	}
+}
+
+// takeNews returns the news, once.
+func (g *reach) takeNews() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	text := g.news
+	g.news = ""
+	return text
 }
 
 // reached records a response of a service that works.
@@ -61,12 +83,14 @@ func (g *reach) lost(now time.Time, err error) (pause time.Duration, ever bool, 
 	if g.failed == 0 && !g.out {
 		g.since = now
 	}
-	g.failed++
+	if g.failed++; g.answered && g.failed == deadAfter {
+		g.begins(now, fmt.Sprintf("%s cannot be reached%s: %v", g.host, g.proxy.through(), err))
+	}
 	switch gone := now.Sub(g.since); {
 	case !g.answered && g.failed >= deadAfter:
-		return 0, false, &StopError{Unreachable, fmt.Sprintf("%s cannot be reached: %v. Check --base-url, and whether the service is up", g.host, err)}
+		return 0, false, &StopError{Unreachable, fmt.Sprintf("%s cannot be reached%s: %v. Check %s--base-url, and whether the service is up", g.host, g.proxy.through(), err, g.proxy.first())}
 	case gone >= g.maxWait:
-		return 0, true, &StopError{Unreachable, fmt.Sprintf("%s has been unreachable for %s: %v", g.host, gone.Round(time.Second), err)}
+		return 0, true, &StopError{Unreachable, fmt.Sprintf("%s has been unreachable%s for %s: %v", g.host, g.proxy.through(), gone.Round(time.Second), err)}
 	}
 	return g.pauses(now), g.answered, nil
 }
@@ -80,6 +104,7 @@ func (g *reach) broke(now time.Time, line int64, err error) (pause time.Duration
 	if _, again := g.broken[line]; !again && !g.out {
 		if len(g.broken) == outageAfter {
 			g.out, g.since = true, now
+			g.begins(now, fmt.Sprintf("all calls to %s fail, %d requests in a row: %v", g.host, outageAfter+1, err))
 		} else {
 			if g.broken == nil {
 				g.broken = map[int64]struct{}{}

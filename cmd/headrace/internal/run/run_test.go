@@ -71,14 +71,18 @@ func TestAHostThatGoesAway(t *testing.T) {
 	g, now, refused := run.NewReach(3*time.Minute), time.Unix(0, 0), errors.New("refused")
 	g.Reached()
 	var pauses []time.Duration
+	var news []string
 	for now.Before(time.Unix(170, 0)) {
 		pause, ever, stop := g.Lost(now, refused)
 		assert.True(t, ever)
 		require.Nil(t, stop)
-		pauses = append(pauses, pause)
+		pauses, news = append(pauses, pause), append(news, g.News())
 		now = now.Add(pause)
 	}
 	assert.Equal(t, []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 30 * time.Second}, pauses[:7])
+	const waits = ". All requests wait until it works again, for at most 3m0s (--max-wait)"
+	assert.Equal(t, []string{"", "", "h cannot be reached: refused" + waits, "", ""}, news[:5], "one call may fail alone")
+	assert.Empty(t, strings.Join(news[5:], ""), "it is told once")
 	g.Reached()
 	now = now.Add(time.Hour)
 	pause, _, stop := g.Lost(now, refused)
@@ -98,12 +102,15 @@ func TestAnOutage(t *testing.T) {
 		require.Nil(t, stop)
 		return pause
 	}
+	const news = "all calls to h fail, 21 requests in a row: 500: oops. All requests wait until it works again, for at most 1m0s (--max-wait)"
 	for range 2 {
 		for i := range 60 { // three attempts each
 			require.Zero(t, broke(int64(i%20)))
 			now = now.Add(time.Minute)
 		}
+		assert.Empty(t, g.News())
 		assert.Equal(t, 500*time.Millisecond, broke(20))
+		assert.Equal(t, news, g.News())
 		assert.Equal(t, 500*time.Millisecond, broke(1), "calls that fail together are one failure")
 		now = now.Add(time.Second)
 		g.Refused()
@@ -113,6 +120,7 @@ func TestAnOutage(t *testing.T) {
 	for i := range int64(21) {
 		broke(i)
 	}
+	assert.Empty(t, g.News(), "the last line is a second old")
 	now = now.Add(time.Minute)
 	_, stop := g.Broke(now, 1, failed)
 	require.NotNil(t, stop)
@@ -157,7 +165,7 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// A request that can never fit the limits fails: the next process would find the same.
+// A request that does not fit a limit set during the run waits for the next one, which has the limits of its flags.
 func TestWhatWaits(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -165,7 +173,7 @@ func TestWhatWaits(t *testing.T) {
 		err           error
 		failed, waits int64
 	}{
-		"too large for the limits": {node.Failed, &throttle.CostError{Limiter: "run", Amount: 2, Max: 1}, 1, 0},
+		"too large for the limits": {node.Failed, &throttle.CostError{Limiter: "run", Amount: 2, Max: 1}, 0, 1},
 		"waited for too long":      {node.Failed, &throttle.LimitedError{Limiter: "run"}, 0, 1},
 		"refused":                  {node.Pending, &adaptive.RateLimitHit{GivenUp: true}, 0, 1},
 		"failed":                   {node.Failed, io.EOF, 1, 0},

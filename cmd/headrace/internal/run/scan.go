@@ -15,6 +15,9 @@ func (j *Job) Scan(ctx context.Context) (*requests.Scan, error) {
 		if _, err := os.Stat(j.Requests); err != nil && j.Requests != requests.Stdin {
 			return nil, usagef("the requests cannot be read: %w", err)
 		}
+		if info, err := os.Stat(j.Requests); err == nil && info.IsDir() {
+			return nil, usagef("the requests cannot be read: %w", requests.FolderError(j.Requests))
+		}
 		return nil, nil
 	}
 	in, err := requests.Open(j.Requests, nil)
@@ -22,6 +25,7 @@ func (j *Job) Scan(ctx context.Context) (*requests.Scan, error) {
 		return nil, usagef("the requests cannot be read: %w", err)
 	}
 	defer func() { _ = in.Close() }()
+	j.scanned, _ = os.Stat(j.Requests) // without it, changes are not noticed
 	if j.scan, err = requests.Of(ctx, in, j.Lines, j.Dialect); err != nil {
 		if ctx.Err() != nil {
 			return nil, err

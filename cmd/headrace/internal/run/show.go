@@ -12,12 +12,14 @@ import (
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/node"
+	"github.com/headrace/headrace/throttle"
 )
 
 // show displays the file as one unit, without the step that contains its requests.
 func (j *Job) show(p event.Progress) {
 	p.Nodes = nil
 	p.Items.Abandoned = 0 // the next process handles them
+	p.Items.Failed = max(0, p.Items.Failed-j.unfit.Load())
 	p.Name = j.title()
 	j.Display.Show(p)
 	if j.Watch != nil {
@@ -56,6 +58,11 @@ func (j *Job) observer() event.Observer {
 			j.left.Store(int64(e.To))
 		case event.JournalStale:
 			j.stale.Store(int64(e.To))
+		case event.ItemFailed:
+			if errors.Is(e.Err, throttle.ErrCost) { // see waits
+				j.unfit.Add(1)
+				e.Kind, e.Err = event.ItemAbandoned, results.FailureOf(e.Err)
+			}
 		}
 		if f := (*results.RecordedError)(nil); errors.As(e.Err, &f) {
 			e.Err = f.RequestError

@@ -157,13 +157,28 @@ func (r *Run) headers(p *problems) {
 	for _, h := range r.Header {
 		name, value, ok := strings.Cut(h, ":")
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-		if !ok || name == "" || strings.ContainsAny(name, " \t\r\n") || strings.ContainsAny(value, "\r\n") {
+		if !ok || !isToken(name) || strings.ContainsFunc(value, isControl) {
 			p.addf("--header", "one of them is not \"Name: value\"") // it may hold a key
+			continue
+		}
+		switch name := http.CanonicalHeaderKey(name); name {
+		case "Host", "Content-Length", "Transfer-Encoding": // net/http ignores them
+			p.addf("--header", "%s cannot be set: it follows from --base-url and the request", name)
 			continue
 		}
 		r.Headers.Add(name, value)
 	}
 }
+
+// isToken reports whether name is a token of RFC 9110, section 5.6.2. Otherwise each call would fail before it is sent.
+func isToken(name string) bool {
+	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+	})
+}
+
+// isControl reports whether r may not be in the value of a header.
+func isControl(r rune) bool { return r < ' ' && r != '\t' || r == '\x7f' }
 
 // key finds the key. Without --api-key-env it is sent to the provider's own host and nowhere else.
 func (r *Run) key(p *problems, name string, getenv func(string) string) {
@@ -188,7 +203,24 @@ func (r *Run) key(p *problems, name string, getenv func(string) string) {
 	if value == "" && !r.DryRun {
 		p.addf("--api-key-env", "the environment variable %s is not set: set it to the key, or name another", r.KeyName)
 	}
+	if problem := notKey(value); problem != "" {
+		p.addf("--api-key-env", "the environment variable %s %s: set it to the key alone", r.KeyName, problem)
+	}
 	r.Key = httpclient.NewSecret(value)
+}
+
+// notKey returns why value is not a key, as it is copied into a variable by mistake; it is empty if value may be one.
+func notKey(value string) string {
+	scheme, _, words := strings.Cut(value, " ")
+	switch {
+	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }):
+		return "has a line break or another character that no key has"
+	case strings.Trim(value, `"'`) != value:
+		return "has quotes around the key"
+	case words && strings.EqualFold(scheme, "bearer"):
+		return "begins with " + scheme
+	}
+	return ""
 }
 
 // credentials reports whether a header already holds a key.

@@ -99,6 +99,49 @@ func TestProblemsNameTheirFlag(t *testing.T) {
 	require.ErrorContains(t, err, "has to begin with https://")
 }
 
+// What cannot be a key is a mistake of the command, and not a service that fails.
+func TestWhatIsNoKey(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]string{
+		"sk-secret\nsk-secret":  "has a line break or another character that no key has",
+		"sk-secret\u200b":       "has a line break or another character that no key has",
+		`"sk-secret"`:           "has quotes around the key",
+		"'sk-secret'":           "has quotes around the key",
+		"Bearer sk-secret":      "begins with Bearer",
+		" sk-secret\n":          "",
+		"no key":                "",
+		"bearer-of-this-secret": "",
+	} {
+		_, err := settings.Resolve(usual(), env("OPENAI_API_KEY", value))
+		if want == "" {
+			assert.NoError(t, err, value)
+			continue
+		}
+		assert.EqualError(t, err, "--api-key-env: the environment variable OPENAI_API_KEY "+want+": set it to the key alone")
+	}
+}
+
+// A header that net/http rejects would fail each call, and one that it ignores would be missing.
+func TestHeadersThatCannotBeSent(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]string{
+		"X(Y): secret": `one of them is not "Name: value"`, "X Y: secret": `one of them is not "Name: value"`, ": secret": `one of them is not "Name: value"`,
+		"X: secret\x01": `one of them is not "Name: value"`, "X: secret\n": "", "X-My_Id.1: é\tb": "", "X:": "",
+		"host: secret":           "Host cannot be set: it follows from --base-url and the request",
+		"Content-Length: 5":      "Content-Length cannot be set: it follows from --base-url and the request",
+		"transfer-encoding: any": "Transfer-Encoding cannot be set: it follows from --base-url and the request",
+	} {
+		f := usual()
+		f.Header = []string{header}
+		_, err := settings.Resolve(f, env("OPENAI_API_KEY", "k"))
+		if want == "" {
+			assert.NoError(t, err, header)
+			continue
+		}
+		assert.EqualError(t, err, "--header: "+want)
+	}
+}
+
 func TestAllCapsHold(t *testing.T) {
 	t.Parallel()
 	f := usual()

@@ -25,19 +25,19 @@ func TestCallsAboveACapOnTrialAreApart(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := New(Config{Initial: 10, Max: 100})
-			m.trip = 2
+			m.rtt = 2
 			m.higher.Fell(0, 20)
 			m.Flight.Cap(10, 2)
 			m.Flight.Claimed = true
 			c.change(m)
-			assert.InDelta(t, c.want, m.apart(c.inFlight), 1e-9)
+			assert.InDelta(t, c.want, m.minGap(c.inFlight), 1e-9)
 		})
 	}
 }
 
 func TestACallAboveACapWaitsAfterTheOneBefore(t *testing.T) {
 	r := runMachine(Config{Initial: 10, Max: 100})
-	r.trip = 2.2
+	r.rtt = 2.2
 	r.Flight.Cap(10, 2)
 	r.Flight.Claimed = true
 	r.Flight.Return(20)
@@ -50,7 +50,7 @@ func TestACallAboveACapWaitsAfterTheOneBefore(t *testing.T) {
 	assert.Zero(t, r.Wait(5.04, 100, 9), "where it replaces an answer")
 }
 
-// silentRate plays calls of trip seconds against a bucket whose refusals say nothing, and returns how many calls a second are
+// silentRate plays calls of trip seconds against a bucket with refusals that say nothing, and returns how many calls a second are
 // taken in the second half.
 func (r *machineRun) silentRate(rate, burst, trip, seconds float64) float64 {
 	const step, refusal = 0.01, 0.2
@@ -103,7 +103,7 @@ func TestASmallBucketIsNotStarvedAsACap(t *testing.T) {
 // Calls in flight vary little at a steady pace, so that refusals of the rate come at one level.
 func TestARateThatAgreedIsNotStarvedAsACap(t *testing.T) {
 	const rate, burst, trip = 7.93, 3, 4.4
-	for _, seed := range []uint64{16, 18} { // whose levels agree by chance
+	for _, seed := range []uint64{16, 18} { // their levels agree by chance
 		r := runMachine(Config{Initial: 4, Max: 1000, Blind: true, Seed: seed})
 		assert.Greater(t, r.silentRate(rate, burst, trip, 1200)/rate, 0.9, "seed %d", seed)
 	}
@@ -125,8 +125,8 @@ func TestACapIsComparedWithTheRateBefore(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := New(Config{Initial: 10, Max: 100, Off: c.off})
-			m.rate, m.calm.Settled = Rate{Calls: c.calls, Span: c.span}, c.settled
-			assert.Equal(t, c.want, m.rateHeldMore(1))
+			m.calm.Settled = c.settled
+			assert.Equal(t, c.want, m.rateHeldMore(1, Rate{Calls: c.calls, Span: c.span}))
 		})
 	}
 }
@@ -135,7 +135,7 @@ func TestATrialOfMoreThanABoundThatHoversIsSpaced(t *testing.T) {
 	m := New(Config{Initial: 4, Max: 100})
 	m.Flight.hold(4)
 	m.Flight.Claimed, m.Flight.mode = true, hovering
-	assert.Zero(t, m.apart(5))
+	assert.Zero(t, m.minGap(5))
 	m.higher.trying, m.higher.until = true, 1
-	assert.Positive(t, m.apart(5))
+	assert.Positive(t, m.minGap(5))
 }

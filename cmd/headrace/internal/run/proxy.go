@@ -1,0 +1,58 @@
+package run
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/headrace/headrace/cmd/headrace/internal/settings"
+)
+
+// proxy describes the HTTP proxy that the environment sets for the service. It is zero if there is none.
+type proxy struct {
+	host     string // without the user and the password
+	variable string // that sets it
+}
+
+// through says that a call was made through the proxy.
+func (p proxy) through() string {
+	if p == (proxy{}) {
+		return ""
+	}
+	return fmt.Sprintf(" through the proxy %s (%s)", p.host, p.variable)
+}
+
+// first is what to check first.
+func (p proxy) first() string {
+	if p == (proxy{}) {
+		return ""
+	}
+	return p.variable + ", "
+}
+
+// proxyFor returns the proxy for base, also as a URL, which is nil if there is none.
+func proxyFor(base *url.URL) (p proxy, through *url.URL, err error) {
+	through, err = http.ProxyFromEnvironment(&http.Request{URL: base})
+	variable := proxyVariable(base.Scheme, os.Getenv)
+	switch {
+	case err != nil, through != nil && strings.HasSuffix(through.Host, ":"): // a text with the value may hold a password
+		return p, nil, &settings.Error{Flag: variable, Problem: "it is not the URL of a proxy: use one such as http://localhost:3128, or set NO_PROXY for " + base.Hostname()}
+	case through == nil:
+		return p, nil, nil
+	}
+	return proxy{through.Host, variable}, through, nil
+}
+
+// proxyVariable returns the variable that sets the proxy for a scheme, as net/http looks for it.
+func proxyVariable(scheme string, getenv func(string) string) string {
+	upper, lower := "HTTP_PROXY", "http_proxy"
+	if scheme == "https" {
+		upper, lower = "HTTPS_PROXY", "https_proxy"
+	}
+	if getenv(upper) == "" {
+		return lower
+	}
+	return upper
+}
