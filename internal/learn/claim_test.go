@@ -285,6 +285,10 @@ func TestTheBoundReopensCallByCallUnlessCallsAreSpaced(t *testing.T) {
 	}{
 		{"a cap that has held for long", func(r *machineRun) { r.claim.sent = newFor }, 1},
 		{"a cap that others share", func(r *machineRun) { r.Flight.Hover(5) }, 1},
+		{"a cap of which the process has a part", func(r *machineRun) {
+			r.Flight.Hover(5)
+			r.Flight.part = true
+		}, 5},
 		{"a refuted cap before a rate is measured", func(r *machineRun) { r.Flight.Claimed = false }, 1},
 		{"a rate", func(r *machineRun) {
 			r.Flight.Claimed = false

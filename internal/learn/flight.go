@@ -229,9 +229,9 @@ func (f *Flight) Return(n float64) {
 }
 
 // Reopen raises the bound again, from n calls in flight and by one for each answer: after a pause all callers wait, and would go
-// at once.
+// at once. Bounds that hover under one cap would no longer converge, so it leaves that of a process that has a part alone.
 func (f *Flight) Reopen(n int) {
-	if b := float64(f.Bound(0)); float64(n+1) < b {
+	if b := float64(f.Bound(0)); float64(n+1) < b && (f.mode != hovering || !f.part) {
 		f.mode, f.bound, f.level, f.active = returning, float64(n+1), max(f.level, b), 0
 	}
 }
