@@ -241,16 +241,6 @@ func (f *Flight) Back() {
 	f.mode, f.bound, f.level, f.active = f.kept.mode, f.kept.bound, f.kept.level, 0
 }
 
-// Reached has a bound that hovers go on one cut below n, where a trial of more was rejected, and reports whether it is higher than
-// before. A rejection that no trial caused would have cut it from there, too.
-func (f *Flight) Reached(n float64) (higher bool) {
-	n *= 1 - hoverCut
-	if higher = f.mode == hovering && n > f.bound; higher {
-		f.bound, f.level = n, n
-	}
-	return higher
-}
-
 // Climb goes on to raise the bound, because more than that holds. needed is what the pace takes.
 func (f *Flight) Climb(needed float64) {
 	f.bound = max(f.bound, float64(f.Bound(needed)))

@@ -1,7 +1,6 @@
 package learn
 
 import (
-	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -46,25 +45,8 @@ func TestARejectionEndsTheTrialOfTwiceTheBound(t *testing.T) {
 	assert.Equal(t, 11, r.InFlight())
 }
 
-// A cut below where it is rejected, as after any other rejection: else it would stay where chance has put it, for it hardly grows.
-func TestABoundThatHoversGoesOnBelowWhereATrialIsRejected(t *testing.T) {
-	for others, want := range map[int]int{5: 10, 11: 10, 12: 10, 13: 11} { // a cut below 12 is 10.56
-		r := hoversAtTen(false)
-		r.Wait(3, 100, 0)
-		r.Answered(3.15, r.send(3.1), Answer{InFlight: 50})
-		c := r.send(5)
-		c.Others = others
-		r.Refused(5.1, c, Refusal{})
-		assert.Equal(t, want, r.InFlight(), "%d others", others)
-		assert.Equal(t, hovering, r.Flight.mode)
-		assert.InDelta(t, max(10, (1-hoverCut)*float64(others)), r.Flight.bound, 1e-9)
-		assert.InDelta(t, 2*r.Flight.bound, r.higher.high, 1e-9, "the next trial is of twice that")
-		assert.InDelta(t, 9.1, r.higher.next, 1e-9, "and comes no sooner")
-	}
-}
-
 func TestTrialsThatReachFarAboveTheBoundRefuteTheCap(t *testing.T) {
-	for more, claimed := range map[float64]bool{-1: true, 0: false} { // three cuts above ten are 13.6
+	for others, claimed := range map[int]bool{13: true, 14: false} { // three cuts above ten are 13.6
 		r := hoversAtTen(false)
 		now := 3.0
 		for range convinced {
@@ -72,11 +54,11 @@ func TestTrialsThatReachFarAboveTheBoundRefuteTheCap(t *testing.T) {
 			assert.True(t, r.Flight.Claimed && r.higher.trying)
 			r.Answered(now+0.1, r.send(now), Answer{InFlight: 50})
 			c := r.send(now + 1)
-			c.Others = int(math.Ceil(clearlyAbove(r.Flight.kept.bound)) + more)
+			c.Others = others
 			r.Refused(now+1.1, c, Refusal{})
 			now = r.higher.next
 		}
-		assert.Equal(t, claimed, r.Flight.Claimed, "%v more", more)
+		assert.Equal(t, claimed, r.Flight.Claimed, "%d others", others)
 		assert.Equal(t, claimed, !r.Calls.On)
 	}
 }

@@ -72,11 +72,8 @@ func (m *Machine) failLevelTrial(now float64, c Call, higher bool) {
 	alone := m.Flight.Claimed && m.Flight.kept.mode != hovering && !m.under.trying
 	m.Flight.Back()
 	m.endCapTrial()
-	switch n := float64(c.Others); {
-	case alone && n > m.Flight.level:
+	if n := float64(c.Others); alone && n > m.Flight.level {
 		m.Flight.hold(n) // the trial has shown that the cap is higher
-	case higher && m.Flight.Reached(n):
-		m.higher.Explores(now, 2*m.Flight.bound)
 	}
 	m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(m.InFlight()), Why: why})
 }
