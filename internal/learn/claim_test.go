@@ -284,11 +284,8 @@ func TestTheBoundReopensCallByCallUnlessCallsAreSpaced(t *testing.T) {
 		want  int
 	}{
 		{"a cap that has held for long", func(r *machineRun) { r.claim.sent = newFor }, 1},
-		{"a cap that others share", func(r *machineRun) { r.Flight.Hover(5) }, 1},
-		{"a cap of which the process has a part", func(r *machineRun) {
-			r.Flight.Hover(5)
-			r.Flight.part = true
-		}, 5},
+		{"a cap that others share", func(r *machineRun) { r.Flight.Hover(5) }, 5},
+		{"a cap beside a rate", func(r *machineRun) { r.Calls.Expect(0.1, 20, false) }, 1},
 		{"a refuted cap before a rate is measured", func(r *machineRun) { r.Flight.Claimed = false }, 1},
 		{"a rate", func(r *machineRun) {
 			r.Flight.Claimed = false
@@ -326,6 +323,7 @@ func TestASharedCapThatRejectsCallsAloneIsGivenUp(t *testing.T) {
 		if at > 1000 {
 			t.Fatal("it never is")
 		}
+		r.Wait(max(at, r.Door.Until), 100, 0)
 		c := r.send(at)
 		c.Others = 0
 		r.Refused(at+0.1, c, Refusal{})

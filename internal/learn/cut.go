@@ -74,7 +74,7 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal, measured Rate) {
 	m.Calls.Cut(measured.Calls, Cycle(measured.Calls), measured.Few)
 	m.Calls.SetCycle(m.cycle())
 	m.rememberAdmitted(now, c, measured.Span)
-	m.refuted = m.calm.Agreed() && r.showsRoom(c.Tokens)
+	m.weighRoom(now, c, r)
 	m.rates.Marked(now, m.Calls.Rate, m.calm.Agreed())
 	m.compareWithCap(now, measured.Span)
 	if m.ofTokens(r) && c.Tokens > 0 { // a call that took none says nothing of their rate
@@ -131,6 +131,26 @@ func (m *Machine) weighOthers(now float64, c Call, measured float64) {
 		}
 		m.note(Decision{At: now, Kind: Verdict, Why: why})
 	}
+}
+
+// weighRoom takes in that the headers of the refused call c show room although marks agree about a rate: they are about another limit.
+func (m *Machine) weighRoom(now float64, c Call, r *Refusal) {
+	switch {
+	case m.calm.Agreed() && r.showsRoom(c.Tokens):
+		m.setNoRoom(now, now+remembered)
+	case m.noRoom > 0 && (r.hasMeters() || !m.calm.Agreed()):
+		m.setNoRoom(now, 0)
+	}
+}
+
+func (m *Machine) setNoRoom(now, until float64) {
+	switch {
+	case until == 0:
+		m.note(Decision{At: now, Kind: Verdict, Why: WhyRoom})
+	case m.noRoom == 0:
+		m.note(Decision{At: now, Kind: Verdict, Why: WhyNoRoom})
+	}
+	m.noRoom = until
 }
 
 // weighTokens compares the refused call c with the mean, and reports whether tokens are what it lacked, although their pace would allow

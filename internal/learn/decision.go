@@ -66,6 +66,9 @@ const (
 	WhyFined
 	WhyBeside
 	WhyAlone
+	WhyNoRoom
+	WhyRoom
+	WhyNoCap
 )
 
 var reasons = [...]string{ //nolint:gochecknoglobals // a table
@@ -97,6 +100,9 @@ var reasons = [...]string{ //nolint:gochecknoglobals // a table
 	WhyTrue:      "the headers are used again",
 	WhyBeside:    "other processes seem to use the same slow limit: probes more often",
 	WhyAlone:     "it is no longer assumed that other processes use the slow limit",
+	WhyNoRoom:    "the headers show more room than the rate has: it is no reason for a faster pace",
+	WhyRoom:      "room in the headers is a reason for a faster pace again",
+	WhyNoCap:     "a cap does not explain the rejections: gives it up",
 	WhyFactor:    "times what a Retry-After asks for: for how long the provider was really closed",
 }
 

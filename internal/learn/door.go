@@ -104,6 +104,13 @@ func (d *Door) Sent(now float64) (probe bool) {
 	return probe
 }
 
+// Unsent notes that the call which left at the moment left was not sent, or proved nothing: it is no probe.
+func (d *Door) Unsent(left float64) {
+	if d.probed == left {
+		d.probed = 0
+	}
+}
+
 // RefusalTimeout is the time after which the refusal of a call would have been received.
 func (d *Door) RefusalTimeout() float64 { return heardBy * d.rtt }
 

@@ -229,10 +229,15 @@ func (f *Flight) Return(n float64) {
 }
 
 // Reopen raises the bound again, from n calls in flight and by one for each answer: after a pause all callers wait, and would go
-// at once. Bounds that hover under one cap would no longer converge, so it leaves that of a process that has a part alone.
+// at once. A bound that hovers goes on hovering: those of several processes under one cap would otherwise not converge.
 func (f *Flight) Reopen(n int) {
-	if b := float64(f.Bound(0)); float64(n+1) < b && (f.mode != hovering || !f.part) {
-		f.mode, f.bound, f.level, f.active = returning, float64(n+1), max(f.level, b), 0
+	b, from := float64(f.Bound(0)), float64(n+1)
+	switch {
+	case from >= b || f.mode == hovering:
+	case f.mode == slowStart:
+		f.bound = from
+	default:
+		f.mode, f.bound, f.level, f.active = returning, from, max(f.level, b), 0
 	}
 }
 

@@ -27,7 +27,7 @@ type Machine struct {
 	trust    Trust
 	rtt      float64 // smoothed round-trip time of a call that was taken, seconds
 	large    int     // refused calls above the mean of tokens, less others
-	refuted  bool    // the headers showed room at the last mark, and marks agree about a rate that is lower
+	noRoom   float64 // until then, room in the headers is no reason for a faster pace: marks agree about a rate that is lower
 
 	// The last decision, and what has come since.
 	epoch     epoch
@@ -201,6 +201,9 @@ func (m *Machine) noteChanges(now float64) {
 			m.note(Decision{At: now, Kind: Verdict, Why: WhyTrue})
 		}
 	}
+	if m.noRoom > 0 && now >= m.noRoom {
+		m.setNoRoom(now, 0)
+	}
 	if m.calm.Expire(now) {
 		m.note(Decision{At: now, Kind: Verdict, Why: WhyAlone})
 	}
@@ -313,7 +316,7 @@ func (m *Machine) headersWait(now, tokens float64, s saved) (q quotaWait) {
 	if d := &m.quota.draft; q.tries {
 		m.note(Decision{At: now, Kind: Probe, Of: d.of, From: d.refill, To: d.pace, Why: WhyDraft})
 	}
-	if q.room && m.spans.Window == 0 && !m.refuted {
+	if q.room && m.spans.Window == 0 && now >= m.noRoom {
 		m.Calls.Hasten()
 	} else {
 		m.Calls.Slow()
@@ -382,4 +385,5 @@ func (m *Machine) undo(c Call) {
 	m.Calls.Return(1)
 	m.Tokens.Return(m.paced(c.Tokens))
 	m.quota.Unsent(c)
+	m.Door.Unsent(c.At)
 }

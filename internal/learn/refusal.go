@@ -239,7 +239,7 @@ func (m *Machine) keepShut(now float64, c Call, r *Refusal, rate float64) {
 	}
 	m.waitOutFine(now, c, r)
 	if m.noCap(c) {
-		m.Flight.Claimed = false
+		m.giveUpCap(now, c)
 		m.claim.Forget()
 	}
 	m.beginEpoch(now)

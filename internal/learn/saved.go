@@ -34,13 +34,19 @@ func (m *Machine) Save() Saved {
 		Short: m.Door.truths[shortWait].factor, Long: m.Door.truths[longWait].factor,
 	}
 	if m.marked {
-		s.InFlight = m.Flight.level
+		s.InFlight = m.heldLevel()
 	}
 	if m.Calls.On {
 		s.Calls = m.Calls.Rate
 	}
 	if m.Tokens.On {
 		s.Tokens = m.Tokens.Rate
+	}
+	switch { // what is tried may not hold
+	case m.capTried(m.at):
+		s.Claimed, s.Calls, s.Tokens = false, m.under.before.calls, m.under.before.tokens
+	case m.rates.Trying(m.at):
+		s.Calls = m.rates.from
 	}
 	return s
 }

@@ -44,10 +44,11 @@ func (s *Spans) Opened(left, calls, hits, known float64, counts bool) (rate floa
 		return 0
 	}
 	got, span, shut := calls-s.calls, left-s.begin, left-s.shut
+	late := s.shut < s.begin // the call that was refused last had left before the last opening
 	s.shut = 0
 	usedUp := shut >= interruption && shut >= windowShare*span && got >= handful
 	switch {
-	case span <= 0: // the call that was refused last had left before the last opening
+	case late:
 		return 0
 	case counts && usedUp:
 		again := alike(span, s.last) && alike(got, s.got)

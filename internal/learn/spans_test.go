@@ -125,8 +125,11 @@ func TestALongClosureIsAWindowWhenItComesAgain(t *testing.T) {
 }
 
 // Answers overtake each other: the refusal of a call that left before the last opening says nothing about what came after it.
-func TestASpanOfNoTimeIsNoWindow(t *testing.T) {
+func TestALateRefusalEndsNoWindow(t *testing.T) {
 	s := Spans{Window: 60, begin: 70, shut: 60}
 	assert.Zero(t, s.Opened(70, 20, 0, 0, true))
 	assert.InDelta(t, 60, s.Window, 0)
+	s = Spans{begin: 70, shut: 60}
+	assert.Zero(t, s.Opened(70.5, 20, 0, 0, true), "half a second is no window either")
+	assert.Zero(t, s.Window)
 }

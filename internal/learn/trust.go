@@ -40,6 +40,7 @@ func (t *Trust) Broken(now float64) bool {
 		return false
 	}
 	t.ignore(now, againFirst)
+	t.share = 0.5 * trustBroken // it takes fewer the next time
 	return true
 }
 
@@ -51,5 +52,5 @@ func (t *Trust) Low(now float64) {
 
 func (t *Trust) ignore(now, least float64) {
 	t.pause = min(trustMost, max(least, 2*t.pause))
-	t.until, t.share, t.tooLow = now+t.pause, 0.5*trustBroken, false
+	t.until, t.share, t.tooLow = now+t.pause, 0, false
 }

@@ -42,20 +42,31 @@ func (m *Machine) judge(now float64, c Call, r *Refusal, tested bool) (verdict, 
 		m.claim.Forget()
 		m.stopLevels(now)
 	}
-	if m.Flight.Claimed && !isACap {
-		m.rates.Held(now, m.tally.since(c, unmeasured).Calls/unmeasured)
-	}
-	kept := m.Flight.Claimed && r.asksToWait() // a cap asks for no wait: one that does says nothing against it, if it is random
-	m.Flight.Claimed = isACap
-	switch {
-	case isACap:
+	if isACap {
+		m.Flight.Claimed = true
 		m.under.Held(now, float64(c.Others), measured)
 		return isCap, measured
-	case m.marked && m.judgeRandom(now, c, r, measured):
-		m.Flight.Claimed = kept
-		return isRandom, measured
-	default:
-		return isRate, measured
+	}
+	verdict := isRate
+	if m.marked && m.judgeRandom(now, c, r, measured) {
+		verdict = isRandom
+	}
+	if kept := verdict == isRandom && r.asksToWait(); !kept { // a cap asks for no wait: a random refusal that does says nothing against it
+		m.giveUpCap(now, c)
+	}
+	return verdict, measured
+}
+
+// giveUpCap ends the claim of a cap, which does not explain the refusal of the call c. What it let through in the last minute has held,
+// if that was no full bucket.
+func (m *Machine) giveUpCap(now float64, c Call) {
+	if !m.Flight.Claimed {
+		return
+	}
+	m.Flight.Claimed = false
+	m.note(Decision{At: now, Kind: Verdict, Why: WhyNoCap})
+	if now-m.tally.start >= unmeasured {
+		m.rates.Held(now, m.tally.since(c, unmeasured).Calls/unmeasured)
 	}
 }
 
