@@ -179,7 +179,8 @@ func (m *Mirror) exceeded(used float64) bool {
 	return m.Known && used > (1+rare)*room
 }
 
-// old reports whether the newest answer is about an earlier window. What other processes have used of this one is unknown then.
+// old reports whether the newest answer is about an earlier window, so that it is unknown what other processes have used of the
+// present one.
 func (m *Mirror) old() bool { return m.turn.At > m.heard+m.turn.span }
 
 // windowWait spreads what is left of a window over the rest of its time, unless n is saved.
