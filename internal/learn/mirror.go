@@ -144,8 +144,8 @@ func (m *Mirror) Wait(now, n, own float64, newest int64, saved bool) (wait float
 	}
 	wait, left := m.windowWait(now, n, own, saved)
 	rest := m.turn.At - now
-	late := rest <= max(0.5*m.turn.span, cycleShortest) && !m.old()
-	return wait, m.limit >= several && late && (left+1)*m.turn.span >= m.limit*rest
+	telling := rest <= max(0.5*m.turn.span, cycleShortest) && !m.old()
+	return wait, m.limit >= several && telling && (left+1)*m.turn.span >= m.limit*rest
 }
 
 func (m *Mirror) bucketWait(now, n, own float64, newest int64) (wait float64, plentiful bool) {
