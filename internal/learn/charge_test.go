@@ -74,7 +74,7 @@ func TestCallsWaitForWhatTheProviderReserves(t *testing.T) {
 		q.told(q.send(1), Told{}, fiveTokens)
 		q.send(3)
 		q.charge = Charge{call: 1, square: 1e9, product: 1e9 * (charged/100 - 1)}
-		assert.InDelta(t, want, q.wait(1, 100, saved{}, &q.t).wait, 0.01, "%v", charged)
+		assert.InDelta(t, want, q.wait(1, 100, unspent{}, &q.t).wait, 0.01, "%v", charged)
 	}
 }
 

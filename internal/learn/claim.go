@@ -80,9 +80,8 @@ func (c *Claim) Begin(x Call, hits float64) {
 	c.again, c.lonely, c.crowds = 0, 0, 0
 }
 
-// Weigh weighs a further refusal of a claimed cap, of the call x, and reports whether the claim holds; mark is when
-// the one before left, rtt how long a call takes, and hovers where the bound
-// hovers, 0 if it does not.
+// Weigh weighs a further refusal of a claimed cap, of the call x, and reports whether the claim holds; mark is when the one
+// before left, rtt how long a call takes, and hovers where the bound hovers, 0 if it does not.
 func (c *Claim) Weigh(x Call, mark, rtt, hovers float64) bool {
 	c.epochs++
 	if x.At-mark < soonTrips*rtt {

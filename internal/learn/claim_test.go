@@ -16,7 +16,7 @@ func TestRefusalsKeepComingAtOneLevel(t *testing.T) {
 	for _, c := range []struct {
 		name                string
 		levels              []int
-		hinted              bool
+		asks                bool
 		below, at, above    int // calls taken before each refusal
 		want, shared, alone bool
 	}{
@@ -37,7 +37,7 @@ func TestRefusalsKeepComingAtOneLevel(t *testing.T) {
 				k.taken(c.below, 0)
 				k.taken(c.at, level)
 				k.taken(c.above, level+5)
-				k.Refused(level, c.hinted)
+				k.Refused(level, c.asks)
 			}
 			assert.Equal(t, c.want, k.Repeated())
 			assert.Equal(t, c.shared, k.shared)
@@ -50,9 +50,9 @@ func TestRefusalsKeepComingAtOneLevel(t *testing.T) {
 
 func TestARefusalUnlikeACapBeginsAnew(t *testing.T) {
 	var k Claim
-	for _, hinted := range []bool{false, false, true, false, false} {
+	for _, asks := range []bool{false, false, true, false, false} {
 		k.taken(100, 5)
-		k.Refused(10, hinted)
+		k.Refused(10, asks)
 		assert.False(t, k.Repeated())
 	}
 	k.taken(100, 5)

@@ -153,10 +153,9 @@ func (m *Machine) setNoRoom(now, until float64) {
 	m.noRoom = until
 }
 
-// weighTokens compares the refused call c with the mean, and reports whether tokens are what it lacked, although their pace would allow
-// it: refused calls tend to
-// be larger than the mean, and at that rate the provider's bucket would have held enough. Where calls are limited, most refused calls
-// are smaller, because few calls are far above the mean.
+// weighTokens compares the refused call c with the mean, and reports whether tokens are what it lacked, although their pace would
+// allow it: refused calls tend to be larger than the mean, and at that rate the provider's bucket would have held enough. Where
+// calls are limited, most refused calls are smaller, because few calls are far above the mean.
 func (m *Machine) weighTokens(c Call) bool {
 	if c.Tokens > m.tally.tokens/max(1, m.tally.calls) {
 		m.large = min(convinced, m.large+1)
@@ -166,8 +165,8 @@ func (m *Machine) weighTokens(c Call) bool {
 	return m.large >= enough && m.Tokens.On && m.Tokens.model >= c.Tokens
 }
 
-// rememberAdmitted notes what was admitted in the span before the refused call c, if it was so much for so long that this is the rate, whether or
-// not marks agree: they hardly ever do where errors come and go. At the first marks, a full bucket may have helped.
+// rememberAdmitted notes what was admitted in the span before the refused call c, if it was so much for so long that this is the rate,
+// whether or not marks agree: they hardly ever do where errors come and go. At the first marks, a full bucket may have helped.
 func (m *Machine) rememberAdmitted(now float64, c Call, span float64) {
 	if m.Calls.marks <= earlyMarks || m.spans.Window > 0 || span < underHeld {
 		return

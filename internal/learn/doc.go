@@ -25,7 +25,7 @@
 // The names in the code have these meanings:
 //
 //   - refused: rejected by the provider for rate or overload; taken: not refused
-//   - epoch: from one decision to the next; the refusals of calls that left before it began belong to the last one
+//   - epoch: from one decision to the next; the refusals of calls that left before it began belong to the previous epoch
 //   - mark: a refusal that shows the provider's bucket empty, so that a measurement ends and the next begins
 //   - pace: the rate at which calls are sent; cycle: the time from a mark until a faster pace has been tried
 //   - cap: a limit on calls in flight; claim: the belief in one; level: the calls in flight when one refuses

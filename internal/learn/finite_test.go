@@ -49,6 +49,27 @@ func (h hostile) meter() Told {
 	}
 }
 
+// saved is what a file that was edited by hand may hold.
+func (h hostile) saved() Saved {
+	number := func() float64 {
+		return h.pick(0, -1, tiny, 1, h.Float64(), 1000*h.Float64(), math.SmallestNonzeroFloat64, math.MaxFloat64, -math.MaxFloat64)
+	}
+	return Saved{
+		InFlight: number(), Claimed: h.IntN(2) == 0, Calls: number(), Tokens: number(), Trip: number(), Refusal: number(), PerCall: number(),
+		Noise: number(), Window: number(), Short: number(), Long: number(),
+	}
+}
+
+// during is what happens while calls are out.
+func (h hostile) during(m *Machine, now float64, out []Call) {
+	switch k := h.IntN(10); {
+	case k < 1:
+		m.Slack(now)
+	case k < 3 && len(out) > 0:
+		m.Heard(now, out[h.IntN(len(out))], h.meter(), h.meter())
+	}
+}
+
 func (h hostile) end(m *Machine, now float64, c Call, inFlight int) {
 	switch k := h.IntN(20); {
 	case k < 10:
@@ -67,17 +88,24 @@ func (h hostile) end(m *Machine, now float64, c Call, inFlight int) {
 	}
 }
 
-// Whatever the provider says, every number stays finite, and no wait is negative.
+// Whatever the provider says, and whatever was saved, every number stays finite, and no wait is negative.
 func TestNumbersStayFinite(t *testing.T) {
 	for seed := range uint64(200) {
 		h := hostile{rand.New(rand.NewPCG(seed, 0))}
-		m := New(Config{
+		config := Config{
 			Initial: 4, Max: 200, Seed: seed, Few: 32, Share: h.pick(0, 0.25), CallRate: h.pick(0, tiny, 10), CallBurst: 10,
 			TokenRate: h.pick(0, 1, 1e6), TokenBurst: 100,
-		})
+		}
+		if h.IntN(2) == 0 {
+			config.Saved = h.saved()
+		}
+		m := New(config)
 		now, next := 0.0, Call{Seq: 1}
 		var out []Call
-		for range 400 {
+		for step := range 400 {
+			if step%20 == 0 {
+				require.Empty(t, notFinite(reflect.ValueOf(*m), ""), "seed %d, step %d", seed, step)
+			}
 			now += h.pick(0, 0, h.Float64(), 100*h.Float64(), day*h.Float64())
 			wait := m.Wait(now, next.Tokens, len(out))
 			require.GreaterOrEqual(t, wait, 0.0, "seed %d", seed)
@@ -87,6 +115,7 @@ func TestNumbersStayFinite(t *testing.T) {
 				out = append(out, next)
 				next.Seq, next.Tokens = next.Seq+1, h.amount()
 			}
+			h.during(m, now, out)
 			for len(out) > 0 && h.IntN(2) == 0 {
 				i := h.IntN(len(out))
 				c := out[i]

@@ -83,9 +83,9 @@ func (f *Flight) Starting() bool { return f.mode == slowStart }
 // inFlight are still out. It reports whether that shows that a cap has risen.
 func (f *Flight) Answered(others, inFlight int, needed float64) (rose bool) {
 	busy := 2*(inFlight+1) >= int(f.bound) // else more would not be used
-	held := f.mode == steady || f.mode == hovering && !f.part
+	settledBound := f.mode == steady || f.mode == hovering && !f.part
 	switch {
-	case held && f.Binding && float64(others) >= f.above():
+	case settledBound && f.Binding && float64(others) >= f.above():
 		rose = true
 		f.bound = float64(f.Bound(needed))
 		f.mode = climbing

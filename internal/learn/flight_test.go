@@ -290,7 +290,6 @@ func TestFlightWaitsForAnAnswerIfTimeDoesNotHelp(t *testing.T) {
 // A cut goes below the level, and a pause that follows it does not make that the level.
 func TestAPauseAfterACutKeepsTheLevel(t *testing.T) {
 	f := NewFlight(4, 200)
-	f.Claimed = true
 	f.Cap(10, 1)
 	f.Cap(20, 1)
 	assert.Equal(t, 18, f.Bound(0))

@@ -1,8 +1,8 @@
 package learn
 
-// Foreign recognizes refusals about another limit than the rate, which must not answer them.
+// Foreign recognizes refusals that are about a limit other than the rate, so that they do not lower it.
 type Foreign struct {
-	labelled float64 // until then, refusals of the rate are known to say for how long
+	labelled float64 // until then, refusals of the rate are expected to have a Retry-After
 	recent   float64 // refusals about another limit of late
 	last     int64   // the call that was refused last with quota left
 }

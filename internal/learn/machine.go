@@ -168,7 +168,7 @@ func (m *Machine) tick(now float64, slack bool) {
 	m.noteChanges(now)
 	m.at = now
 	idle := m.slack && !m.Door.Shut() // since the last tick
-	held := m.counts(now)
+	held := m.countsForGrowth(now)
 	m.slack = slack
 	m.Calls.Turns, m.Tokens.Turns = m.Tokens.On, m.Tokens.On
 	m.Calls.OneByOne = !m.quota.Calls.Known || m.trust.Ignored(now)
@@ -189,8 +189,8 @@ func (m *Machine) grows(now float64) bool {
 	return now >= m.Door.Until && !m.Door.Stuck() && now >= m.slowBy
 }
 
-// counts reports whether the time since the last tick counts for growth. It does not if the process has slept.
-func (m *Machine) counts(now float64) bool { return m.grows(now) && now <= m.due+interruption }
+// countsForGrowth reports whether the time since the last tick counts for growth. It does not if the process has slept.
+func (m *Machine) countsForGrowth(now float64) bool { return m.grows(now) && now <= m.due+interruption }
 
 // noteChanges reports which beliefs about headers, Retry-Afters and other processes have changed since the last tick.
 func (m *Machine) noteChanges(now float64) {
@@ -283,7 +283,7 @@ func (m *Machine) spaces(now float64) bool {
 // paceWait is how long the headers and the pace hold a call back.
 func (m *Machine) paceWait(now, tokens float64, few bool) (wait float64) {
 	m.bound = Free
-	s := saved{few && m.Calls.Saves(1), few && m.Tokens.Saves(m.paced(tokens))}
+	s := unspent{few && m.Calls.Saves(1), few && m.Tokens.Saves(m.paced(tokens))}
 	q := m.headersWait(now, tokens, s)
 	if q.wait > 0 {
 		m.setBinding(false, false)
@@ -309,7 +309,7 @@ func (m *Machine) paceWait(now, tokens float64, few bool) (wait float64) {
 }
 
 // headersWait is how long the headers hold a call back, if they are believed. Room that they show lets the pace of calls grow.
-func (m *Machine) headersWait(now, tokens float64, s saved) (q quotaWait) {
+func (m *Machine) headersWait(now, tokens float64, s unspent) (q quotaWait) {
 	if !m.trust.Ignored(now) {
 		q = m.quota.wait(now, tokens, s, &m.tally)
 	}

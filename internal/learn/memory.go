@@ -139,9 +139,8 @@ func (m *Memory) Stop(now, rtt float64) {
 	}
 }
 
-// Refused notes that a call of the trial was refused, which ends the trial, and
-// returns the value from which it began. rtt is how many seconds it takes until a rejection is received: the calls that leave
-// meanwhile at a rate that is tried are rejected, too.
+// Refused notes that a call of the trial was refused, which ends the trial, and returns the value from which it began. rtt is how
+// many seconds it takes until a rejection is received: the calls that leave meanwhile at a rate that is tried are rejected, too.
 func (m *Memory) Refused(now, rtt float64) (from float64) {
 	m.trying = false
 	cost := 1.0 // calls

@@ -144,8 +144,8 @@ func (m *Mirror) Wait(now, n, own float64, newest int64, saved bool) (wait float
 	}
 	wait, left := m.windowWait(now, n, own, saved)
 	rest := m.turn.At - now
-	late := rest <= max(0.5*m.turn.span, cycleShortest) && !m.old()
-	return wait, m.limit >= several && late && (left+1)*m.turn.span >= m.limit*rest
+	telling := rest <= max(0.5*m.turn.span, cycleShortest) && !m.old()
+	return wait, m.limit >= several && telling && (left+1)*m.turn.span >= m.limit*rest
 }
 
 func (m *Mirror) bucketWait(now, n, own float64, newest int64) (wait float64, plentiful bool) {
@@ -179,7 +179,8 @@ func (m *Mirror) exceeded(used float64) bool {
 	return m.Known && used > (1+rare)*room
 }
 
-// old reports whether the newest answer is about an earlier window. What other processes have used of this one is unknown then.
+// old reports whether the newest answer is about an earlier window, so that it is unknown what other processes have used of the
+// present one.
 func (m *Mirror) old() bool { return m.turn.At > m.heard+m.turn.span }
 
 // windowWait spreads what is left of a window over the rest of its time, unless n is saved.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func constant(rate float64) func(float64) float64 { return func(float64) float64 { return rate } }
@@ -212,7 +213,7 @@ func TestAWrongTimeIsFoundOutSoon(t *testing.T) {
 		r := runMachine(Config{Initial: 10, Max: 100})
 		at := 1.0
 		for seq := 0; r.reasons(WhyLow) == 0; seq++ {
-			assert.Less(t, seq, 50)
+			require.Less(t, seq, 50)
 			c := r.send(at)
 			r.Answered(at+0.1, c, Answer{Used: 100, Calls: told(limit, 0, day)})
 			for wait := r.Wait(at+0.1, 100, 0); wait > 0; wait = r.Wait(at, 100, 0) {

@@ -83,8 +83,9 @@ func (q *Quota) back(ended Amount, used float64) float64 { return max(0, q.charg
 // Known reports whether any header has declared a quota.
 func (q *Quota) Known() bool { return q.Calls.Known || q.Tokens.Known }
 
-// saved is of which units the paces have saved what a call takes: quota that is not used yet is there from the start of a preset.
-type saved struct{ calls, tokens bool }
+// unspent is of which units the paces have saved what a call takes: quota that is not used yet is there from the start of a
+// preset.
+type unspent struct{ calls, tokens bool }
 
 type quotaWait struct {
 	wait   float64
@@ -95,7 +96,7 @@ type quotaWait struct {
 }
 
 // wait is how long the headers hold back a call of so many tokens.
-func (q *Quota) wait(now, tokens float64, s saved, t *Tally) (w quotaWait) {
+func (q *Quota) wait(now, tokens float64, s unspent, t *Tally) (w quotaWait) {
 	if q.off.Has(MirrorRule) {
 		return w
 	}

@@ -67,7 +67,7 @@ func TestQuotaCountsWhatWasSentSince(t *testing.T) {
 			}
 			q.t.Answered(Call{Tokens: 100}, c.used)
 			q.t.history.Add(Point{At: 1.5, Calls: q.t.calls, Tokens: q.t.tokens, Ends: q.t.ends, Ended: q.t.ended, Used: q.t.used})
-			got := q.wait(1, 100, saved{}, &q.t)
+			got := q.wait(1, 100, unspent{}, &q.t)
 			assert.InDelta(t, c.want, got.wait, 0.01)
 			assert.Equal(t, !c.blind && (c.calls.Known || c.tokens.Known), q.Known())
 		})
@@ -78,10 +78,10 @@ func TestAnAnswerToAnEarlierCallTellsNothingNew(t *testing.T) {
 	q := &quotaRun{}
 	first, second := q.send(1), q.send(1)
 	q.told(second, told(60, 0, 6), told(6000, 0, 6))
-	before := q.wait(1, 100, saved{}, &q.t)
+	before := q.wait(1, 100, unspent{}, &q.t)
 	assert.Positive(t, before.wait)
 	q.told(first, told(60, 50, 6), told(6000, 5000, 6))
-	assert.Equal(t, before, q.wait(1, 100, saved{}, &q.t))
+	assert.Equal(t, before, q.wait(1, 100, unspent{}, &q.t))
 }
 
 func TestPlentyIsSaidOfEachUnit(t *testing.T) {
@@ -99,7 +99,7 @@ func TestPlentyIsSaidOfEachUnit(t *testing.T) {
 			q := &quotaRun{}
 			q.off = c.off
 			q.told(q.send(1), c.calls, c.tokens)
-			assert.Equal(t, c.want, q.wait(1, 100, saved{}, &q.t))
+			assert.Equal(t, c.want, q.wait(1, 100, unspent{}, &q.t))
 		})
 	}
 }
@@ -170,7 +170,7 @@ func TestWhereHeadersDecideAlone(t *testing.T) {
 			q.Calls.part.share, q.Tokens.part.share = c.share, c.share
 			q.told(q.send(1), told(60, 30, 30), told(6000, 3000, 30))
 			q.Calls.turn.votes, q.Tokens.turn.votes = c.votes, c.votes
-			w := q.wait(2, 100, saved{}, &q.t)
+			w := q.wait(2, 100, unspent{}, &q.t)
 			w.wait, w.room = 0, w.room && c.share > 0
 			assert.Equal(t, c.want, w)
 		})
@@ -186,7 +186,7 @@ func TestNoTokensOfAnEmptyWindowAreNoWait(t *testing.T) {
 	q.Sent(c)
 	q.told(c, told(60, 0, 59), told(6000, 0, 59))
 	q.Calls.turn.votes, q.Tokens.turn.votes = enough, enough
-	assert.InDelta(t, 59, q.wait(1, 0, saved{}, &q.t).wait, 0.1)
+	assert.InDelta(t, 59, q.wait(1, 0, unspent{}, &q.t).wait, 0.1)
 }
 
 // A gateway may stop passing the headers on. What they said last, such as that others use nearly everything, would stay true for ever.

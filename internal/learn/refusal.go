@@ -60,7 +60,7 @@ const unmeasured = rarestProbe // seconds: what headers or a cap have let throug
 
 // Refused says that a call was refused.
 func (m *Machine) Refused(now float64, c Call, r Refusal) {
-	m.Flight.Tick(now, m.counts(now)) // the time before is not that of a cycle that begins now
+	m.Flight.Tick(now, m.countsForGrowth(now)) // the time until now does not count for a cycle that begins now
 	if m.quota.Blind {
 		r.dropMeters()
 	}
@@ -220,7 +220,7 @@ func (m *Machine) Signal(now, left float64) {
 		return
 	}
 	m.beginEpoch(now)
-	m.Flight.Tick(now, m.counts(now))
+	m.Flight.Tick(now, m.countsForGrowth(now))
 	before := m.InFlight()
 	m.stopLevels(now)
 	m.Flight.Signal(0.5, float64(before))

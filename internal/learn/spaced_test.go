@@ -96,7 +96,7 @@ func TestWhereTokensRunOutTheirCycleIsThatOfTheCallsAdmitted(t *testing.T) {
 	assert.Greater(t, cycle(convinced), 2*cycle(0))
 }
 
-func TestAForgottenCallWasNotSpaced(t *testing.T) {
+func TestAForgottenCallWasNotHeldBack(t *testing.T) {
 	var f Fates
 	f.HeldBack(1)
 	f.Sent(Call{Seq: 1})

@@ -78,7 +78,7 @@ func TestHeadersOfASlowLimitAreIgnoredForLongerEachTime(t *testing.T) {
 		rejections int
 	}{{30, 8}, {60, 5}, {120, 5}} {
 		n := 0
-		for ; !tr.Ignored(now); n++ {
+		for ; !tr.Ignored(now) && n < 100; n++ {
 			now += 20
 			tr.Taken(now)
 			tr.Broken(now)

@@ -53,8 +53,9 @@ func (t *Turn) Observe(at, reset float64) {
 	t.observed, t.reset = at, t.At
 }
 
-// unclear reports whether the reset of a window may have moved by so much in the time dt: many services round it to a whole second,
-// and not all calls take equally long to arrive. The next one is compared over a longer time, in which that of a bucket moves further.
+// unclear reports whether the reset has moved by so little in the time dt that it may still be that of a window: many services
+// round it to a whole second, and not all calls take equally long to arrive. It is compared again later, when that of a bucket has
+// moved further.
 func (t *Turn) unclear(dt, shift float64) bool {
 	moved := math.Abs(shift) - turnStands*dt
 	return dt >= shortest && dt <= t.span && moved > 0 && moved <= min(1, turnStands*t.span)

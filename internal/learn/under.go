@@ -33,8 +33,8 @@ func (u *Under) Held(now, level float64, r Rate) {
 	}
 }
 
-// compareWithCap compares a rate that was measured over a span with what got through under the cap before,
-// which is forgotten if the rate is no lower, or when the cap has been tried for long enough.
+// compareWithCap compares the rate, which was just measured over span seconds, with what got through under the cap before. The
+// cap is tried again if the rate is much lower, and forgotten if it is no lower, or when the cap has been tried for long enough.
 func (m *Machine) compareWithCap(now, span float64) {
 	switch u := &m.under; {
 	case span >= underHeld && m.Calls.Rate >= stillHolds*u.rate:

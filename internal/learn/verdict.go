@@ -11,10 +11,10 @@ const (
 	isCap
 )
 
-// judge interprets the first refusal of an epoch, and returns the rate that it measures. tested is whether the call belonged to a test
-// of the headers. A rate is the default: mistaking a concurrency limit for a rate costs a few percent, while the converse starves. The
-// first refusal without a label is still taken for a concurrency limit, because that is soon refuted. One that names a rate is not,
-// but if such refusals keep coming at one number of calls in flight, the name is wrong.
+// judge interprets the first refusal of an epoch, and returns the rate that it measures. tested is whether the call belonged to a
+// test of the headers. A rate is the default: mistaking a concurrency limit for a rate costs a few percent, while the converse
+// starves. The first refusal without a label is still taken for a concurrency limit, because that is soon refuted. One that names
+// a rate is not, but if such refusals keep coming at one number of calls in flight, the name is wrong.
 func (m *Machine) judge(now float64, c Call, r *Refusal, tested bool) (verdict, Rate) {
 	tried := tested || m.failTrials(now, c)
 	if refuted := m.Flight.Claimed && m.claim.scattered(); tried && !refuted {
@@ -78,7 +78,7 @@ func (m *Machine) endTrial(now float64, c Call) {
 	m.mark(now, c)
 }
 
-// cause is what has refused the call c, by the refusal itself and by those before it. A rate may still turn out to be chance.
+// cause is what has refused the call c, by the refusal itself and by those before it. A rate may still turn out to be random.
 func (m *Machine) cause(now float64, c Call, r *Refusal) verdict {
 	switch {
 	case r.Names == FlightLimit:
@@ -177,8 +177,8 @@ func (m *Machine) claimCap(now float64, c Call) {
 	}
 }
 
-// judgeRandom reports refusals that no rate would have prevented, and counts them. One that asks for a wait is the limit's, unless such waits are known
-// to be too long. Where tokens are paced, a rate of them explains a refusal, too.
+// judgeRandom reports refusals that no rate would have prevented, and counts them. One that asks for a wait is the limit's,
+// unless such waits are known to be too long. Where tokens are paced, a rate of them explains a refusal, too.
 func (m *Machine) judgeRandom(now float64, c Call, r *Refusal, measured Rate) bool {
 	if r.asksToWait() && m.Door.honest(r.Asked) || m.off.Has(StrayRule) {
 		return false
