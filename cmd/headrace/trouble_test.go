@@ -155,7 +155,7 @@ func TestRequestsThatAreAdded(t *testing.T) {
 	}})
 	t.Cleanup(add) // before the provider closes
 	p.requests(3)
-	cmd := p.command("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1")
+	cmd := p.command("run", "r.jsonl", "--fresh", "--base-url", p.provider.URL()+"/v1")
 	status, _, errs := p.end(cmd, func() error {
 		require.NoError(t, cmd.Start())
 		eventually(t, func() bool { return arrived.Load() == 3 })
@@ -164,11 +164,12 @@ func TestRequestsThatAreAdded(t *testing.T) {
 		return cmd.Wait()
 	})
 	require.Zero(t, status, errs)
-	assert.Contains(t, errs, "r.jsonl has changed during the run: run the same command again to send what was added or changed\n")
+	assert.Contains(t, errs, "r.jsonl changed during the run: lines that were added may not have been sent\n")
+	assert.Contains(t, errs, "\nresume with: headrace run r.jsonl --base-url "+p.provider.URL()+"/v1\n", "without --fresh")
 	status, _, errs = p.run()
 	require.Zero(t, status, errs)
 	assert.Contains(t, errs, "5 requests: 2 done, 3 done before")
-	assert.NotContains(t, errs, "has changed")
+	assert.NotContains(t, errs, "changed during")
 }
 
 // A service that fails for everything uses up the attempts of 20 requests. All others wait until it works again.
