@@ -177,6 +177,9 @@ func TestWhatWaits(t *testing.T) {
 		"waited for too long":      {node.Failed, &throttle.LimitedError{Limiter: "run"}, 0, 1},
 		"refused":                  {node.Pending, &adaptive.RateLimitHit{GivenUp: true}, 0, 1},
 		"failed":                   {node.Failed, io.EOF, 1, 0},
+		"sent before": {node.Failed, errors.Join(
+			&throttle.CostError{Limiter: "run", Amount: 2, Max: 1}, &results.RecordedError{RequestError: &results.RequestError{StatusCode: 500}},
+		), 1, 0},
 	} {
 		var o run.Outcome
 		o.Count(&results.Result{State: c.state, Err: c.err})
