@@ -128,6 +128,61 @@ func TestAnOutage(t *testing.T) {
 	assert.EqualError(t, stop, "all calls to h have failed for 1m0s: 500: oops")
 }
 
+// An outage that begins less than a minute after the news of another one is announced when that minute is over.
+func TestASecondOutage(t *testing.T) {
+	t.Parallel()
+	const waits = " All requests wait until it works again, for at most 1h0m0s (--max-wait)"
+	failed, refused := errors.New("500: Oops."), errors.New("refused")
+	t.Run("every call fails", func(t *testing.T) {
+		t.Parallel()
+		g, now := run.NewReach(time.Hour), time.Unix(0, 0)
+		outage := func() {
+			for line := range int64(21) {
+				_, stop := g.Broke(now, line, failed)
+				require.Nil(t, stop)
+			}
+		}
+		const news = "all calls to h fail, 21 requests in a row: 500: Oops." + waits
+		outage()
+		assert.Equal(t, news, g.News())
+		g.Reached()
+		now = now.Add(time.Minute - 1)
+		outage()
+		assert.Empty(t, g.News())
+		now = now.Add(1)
+		outage()
+		assert.Equal(t, news, g.News(), "the same outage")
+		now = now.Add(time.Minute)
+		outage()
+		assert.Empty(t, g.News(), "it was announced")
+	})
+	t.Run("unreachable", func(t *testing.T) {
+		t.Parallel()
+		g, now := run.NewReach(time.Hour), time.Unix(0, 0)
+		g.Reached()
+		outage := func() {
+			for range 3 {
+				_, _, stop := g.Lost(now, refused)
+				require.Nil(t, stop)
+			}
+		}
+		const news = "h cannot be reached: refused." + waits
+		outage()
+		assert.Equal(t, news, g.News())
+		g.Refused()
+		outage()
+		assert.Empty(t, g.News())
+		now = now.Add(time.Minute)
+		outage()
+		assert.Equal(t, news, g.News(), "the same outage")
+		_, stop := g.Broke(now, 1, failed)
+		require.Nil(t, stop)
+		now = now.Add(time.Minute)
+		outage()
+		assert.Equal(t, news, g.News(), "it could be reached in between")
+	})
+}
+
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
