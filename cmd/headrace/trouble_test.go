@@ -96,7 +96,7 @@ func TestAnHTTPSServerThatSpeaksHTTP(t *testing.T) {
 	p.requests(3)
 	status, _, errs := p.do("run", "r.jsonl", "--base-url", strings.Replace(p.provider.URL(), "http:", "https:", 1)+"/v1")
 	require.Equal(t, 1, status)
-	assert.Contains(t, errs, " cannot be reached: the server does not use TLS: use http:// in --base-url. Check --base-url")
+	assert.Contains(t, errs, " cannot be reached: the response is not TLS: for a local server without TLS, use http:// in --base-url. Check --base-url")
 }
 
 // A proxy that the environment sets is named wherever it may be the cause.

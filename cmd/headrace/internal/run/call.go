@@ -242,11 +242,16 @@ func reached(err error) string {
 	if dns := (*net.DNSError)(nil); errors.As(err, &dns) {
 		return dns.Error()
 	}
-	if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" {
-		return dial.Error()
+	of := (*net.OpError)(nil)
+	if errors.As(err, &of) && of.Op == "dial" {
+		return of.Error()
 	}
-	if plain := (tls.RecordHeaderError{}); errors.As(err, &plain) {
-		return "the server does not use TLS: use http:// in --base-url"
+	switch plain := (tls.RecordHeaderError{}); {
+	case !errors.As(err, &plain):
+	case of != nil && of.Op == "proxyconnect":
+		return "the proxy does not use TLS: its URL has to begin with http://"
+	case string(plain.RecordHeader[:]) == "HTTP/": // to any other server, http:// would expose the key
+		return "the response is not TLS: for a local server without TLS, use http:// in --base-url"
 	}
 	if late := (*ended.LateError)(nil); errors.As(err, &late) && (late.Setting == "Timeouts.Call" || late.Setting == "Timeouts.Header") {
 		return fmt.Sprintf("no complete response within %s (--timeout)", late.After)

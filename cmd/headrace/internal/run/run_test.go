@@ -1,8 +1,10 @@
 package run_test
 
 import (
+	"crypto/tls"
 	"errors"
 	"io"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -181,6 +183,24 @@ func TestASecondOutage(t *testing.T) {
 		outage()
 		assert.Equal(t, news, g.News(), "it could be reached in between")
 	})
+}
+
+// The remedy for a server without TLS is http:// only if it is one: to any other server, it would expose the key.
+func TestAServerWithoutTLS(t *testing.T) {
+	t.Parallel()
+	plain := tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake", RecordHeader: [5]byte([]byte("HTTP/"))}
+	other := tls.RecordHeaderError{Msg: plain.Msg, RecordHeader: [5]byte([]byte("SSH-2"))}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{plain, "the response is not TLS: for a local server without TLS, use http:// in --base-url"},
+		{other, "tls: first record does not look like a TLS handshake"},
+		{&net.OpError{Op: "proxyconnect", Net: "tcp", Err: plain}, "the proxy does not use TLS: its URL has to begin with http://"},
+		{&net.OpError{Op: "proxyconnect", Net: "tcp", Err: other}, "the proxy does not use TLS: its URL has to begin with http://"},
+	} {
+		assert.Equal(t, c.want, run.ReachedBy(c.err))
+	}
 }
 
 func TestMessages(t *testing.T) {
