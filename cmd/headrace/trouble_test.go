@@ -115,6 +115,9 @@ func TestAProxyOfTheEnvironment(t *testing.T) {
 		status int
 		want   string
 	}{
+		{"HTTPS_PROXY=https://" + at, 1, "through the proxy " + at + " (HTTPS_PROXY): the proxy does not use TLS: its URL has to begin with http://. Check HTTPS_PROXY"},
+		{"HTTP_PROXY=ftp://me:" + canary + "@127.0.0.1:1", 2, "HTTP_PROXY: its scheme is not supported: use http, https, socks5 or socks5h\n"},
+		{"HTTP_PROXY=http://me:" + canary + "@:3128", 2, "HTTP_PROXY: it is not the URL of a proxy: use one such as"},
 		{"http_proxy=http://me:" + canary + "@127.0.0.1:1", 1, "service.invalid cannot be reached through the proxy 127.0.0.1:1 (http_proxy): "},
 		{"http_proxy=http://me:" + canary + "@127.0.0.1:1", 1, "connection refused. Check http_proxy, --base-url, and whether the service is up"},
 		{"HTTP_PROXY=http://me:" + canary + "@[", 2, "HTTP_PROXY: it is not the URL of a proxy"},
@@ -124,7 +127,11 @@ func TestAProxyOfTheEnvironment(t *testing.T) {
 		{"HTTP_PROXY=http://me:" + canary + "@" + at, 0, "50 requests: 50 done"},
 	} {
 		p.env = []string{c.proxy}
-		status, _, errs := p.do("run", "r.jsonl", "--base-url", "http://service.invalid/v1", "--fresh")
+		base := "http://service.invalid/v1"
+		if strings.HasPrefix(c.proxy, "HTTPS") {
+			base = "https://service.invalid/v1"
+		}
+		status, _, errs := p.do("run", "r.jsonl", "--base-url", base, "--fresh")
 		assert.Equal(t, c.status, status, errs)
 		assert.Contains(t, errs, c.want)
 	}
