@@ -199,7 +199,7 @@ func TestALimitBelowARequest(t *testing.T) {
 	status, errs = w.wait()
 	assert.Equal(t, 75, status, errs)
 	assert.Contains(t, errs, "3 requests: 2 done, 0 failed, 1 left")
-	assert.Contains(t, errs, "1 request left for later; the first one because of: it may take 2503 tokens (estimated), and the limit now in force, 1000 tokens/min, admits")
+	assert.Contains(t, errs, "1 request left for later; the first one because of: it may take 2503 tokens (estimated), and the limit now in force, 1000 tokens/min, admits no more than 1000 at once\n")
 	assert.NotContains(t, errs, "1 failed")
 	assert.NotContains(t, errs, "throttle:")
 	assert.NoFileExists(t, p.path("r.errors.jsonl"))

@@ -67,8 +67,7 @@ func (c *caller) unsendable(q *requests.Request) string {
 func (c *caller) tooLarge(cost throttle.Cost) string {
 	for _, w := range c.hard {
 		if n := cost.Of(w.Unit()); n > w.Max() {
-			return fmt.Sprintf("it may take %d %s (estimated), and the limit of %s admits no more than %d at once: raise the limit and use --retry-failed",
-				n, w.Unit(), w, w.Max())
+			return results.Exceeds(n, w.Unit(), "of "+w.String(), w.Max()) + ": raise the limit and use --retry-failed"
 		}
 	}
 	return ""
