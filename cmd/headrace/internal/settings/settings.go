@@ -165,6 +165,9 @@ func (r *Run) headers(p *problems) {
 		case "Host", "Content-Length", "Transfer-Encoding": // net/http ignores them
 			p.addf("--header", "%s cannot be set: it follows from --base-url and the request", name)
 			continue
+		case "Accept-Encoding", "Connection", "Idempotency-Key", "Trailer", "Upgrade":
+			p.addf("--header", "%s cannot be set: headrace sets it for each request", name)
+			continue
 		}
 		r.Headers.Add(name, value)
 	}
