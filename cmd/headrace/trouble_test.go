@@ -37,6 +37,23 @@ func TestAWrongKeyEndsTheRun(t *testing.T) {
 	assert.NoFileExists(t, p.path("r.errors.jsonl"))
 }
 
+// A key that --header sets is not a missing one.
+func TestAWrongKeyInAHeader(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
+		return &providertest.Fault{Status: 401, Body: `{"error":{"message":"No such key."}}`}
+	}})
+	p.requests(1)
+	for want, args := range map[string][]string{
+		"rejects the key in --header (401): No such key. Set the header to a valid key\n": {"--header", "Authorization: Bearer " + canary},
+		"requires a key (401): No such key. Use --api-key-env":                            {"--header", "X-Team: a"},
+	} {
+		status, _, errs := p.do(append([]string{"run", "r.jsonl", "--base-url", p.provider.URL() + "/v1"}, args...)...)
+		require.Equal(t, 1, status)
+		assert.Contains(t, errs, want)
+	}
+}
+
 // Neither in an error that says the key again, nor in a result.
 func TestTheKeyIsNowhere(t *testing.T) {
 	t.Parallel()

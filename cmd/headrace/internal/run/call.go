@@ -320,10 +320,14 @@ func (c *caller) failed(q *requests.Request, number int64, f *results.RequestErr
 }
 
 func (c *caller) wrongKey(says string) string {
-	if c.KeyName == "" {
-		return fmt.Sprintf("%s requires a key (401): %s. Use --api-key-env to name the environment variable that holds it", c.Base.Host, says)
+	says = strings.TrimRight(says, ".")
+	switch {
+	case c.KeyName != "":
+		return fmt.Sprintf("%s rejects the key in %s (401): %s. Set %s to a valid key", c.Base.Host, c.KeyName, says, c.KeyName)
+	case c.Credentials():
+		return fmt.Sprintf("%s rejects the key in --header (401): %s. Set the header to a valid key", c.Base.Host, says)
 	}
-	return fmt.Sprintf("%s rejects the key in %s (401): %s. Set %s to a valid key", c.Base.Host, c.KeyName, strings.TrimRight(says, "."), c.KeyName)
+	return fmt.Sprintf("%s requires a key (401): %s. Use --api-key-env to name the environment variable that holds it", c.Base.Host, says)
 }
 
 // scrub removes secrets from a text that the server sent.

@@ -192,7 +192,7 @@ func (r *Run) key(p *problems, name string, getenv func(string) string) {
 			r.Headers.Set(k, v)
 		}
 	}
-	if r.KeyName = r.APIKeyEnv; r.KeyName == "" && known && r.Base != nil && own.at(name, r.Base) && !r.credentials() {
+	if r.KeyName = r.APIKeyEnv; r.KeyName == "" && known && r.Base != nil && own.at(name, r.Base) && !r.Credentials() {
 		r.KeyName = own.env
 	}
 	if r.KeyName == "" {
@@ -212,7 +212,7 @@ func (r *Run) key(p *problems, name string, getenv func(string) string) {
 	r.Key = httpclient.NewSecret(value)
 }
 
-// notKey returns why value is not a key, as it is copied into a variable by mistake; it is empty if value may be one.
+// notKey describes a common mistake in the value of a key, such as quotes around it; empty if there is none.
 func notKey(value string) string {
 	scheme, _, words := strings.Cut(value, " ")
 	switch {
@@ -226,8 +226,8 @@ func notKey(value string) string {
 	return ""
 }
 
-// credentials reports whether a header already holds a key.
-func (r *Run) credentials() bool {
+// Credentials reports whether a header of --header is likely to hold a key.
+func (r *Run) Credentials() bool {
 	for name := range r.Headers {
 		if Secretive(name) {
 			return true
