@@ -44,8 +44,8 @@ func main() {
 	os.Exit(status)
 }
 
-// repeated is the time within which another signal is taken for the same one. The program timeout, and npm after Ctrl-C, send each
-// signal twice.
+// repeated is how long after the first signal another one counts as a copy of it. GNU timeout, and npm after Ctrl-C, send each signal
+// twice.
 const repeated = 500 * time.Millisecond
 
 // second waits for another signal, at most for d. The program may be waiting for something that never happens, such as a reader of a pipe.
