@@ -117,7 +117,7 @@ func (d *Dashboard) events(w http.ResponseWriter, req *http.Request) {
 
 // final is the state at the end.
 func (d *Dashboard) final() []byte {
-	d.recent(time.Now())
+	d.refresh(time.Now())
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.snapshotLocked()

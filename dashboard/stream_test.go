@@ -220,7 +220,7 @@ func TestTheLastMessageIsTheEnd(t *testing.T) {
 		call(t, g)
 		var wg sync.WaitGroup
 		in := followed(t.Context(), d, &wg)
-		time.Sleep(10*time.Second + tick/2) // between two frames
+		time.Sleep(10*time.Second + soon/2) // so that guards were looked at a moment ago
 		call(t, g)
 		d.Close()
 		wg.Wait()

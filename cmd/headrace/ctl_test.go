@@ -199,7 +199,7 @@ func TestALimitBelowARequest(t *testing.T) {
 	status, errs = w.wait()
 	assert.Equal(t, 75, status, errs)
 	assert.Contains(t, errs, "3 requests: 2 done, 0 failed, 1 left")
-	assert.Contains(t, errs, "1 request left for later; the first one because of: it may take 2503 tokens (estimated), and the limit now in force, 1000 tokens/min, admits")
+	assert.Contains(t, errs, "1 request left for later; the first one because of: it may take 2503 tokens (estimated), and the limit now in force, 1000 tokens/min, admits no more than 1000 at once\n")
 	assert.NotContains(t, errs, "1 failed")
 	assert.NotContains(t, errs, "throttle:")
 	assert.NoFileExists(t, p.path("r.errors.jsonl"))
@@ -207,6 +207,37 @@ func TestALimitBelowARequest(t *testing.T) {
 	status, _, errs = p.do(run...)
 	require.Zero(t, status, errs)
 	assert.Len(t, p.lines("r.results.jsonl"), 3)
+}
+
+// A request that no longer fits is not a failure that --max-failures counts.
+func TestMaxFailuresAndALoweredLimit(t *testing.T) {
+	t.Parallel()
+	begun, limited := make(chan struct{}, 1), make(chan struct{})
+	free := sync.OnceFunc(func() { close(limited) })
+	p := newPlace(t, providertest.Config{Fault: func(r providertest.Request) *providertest.Fault {
+		if strings.Contains(r.Messages[0].Content, ">0<") {
+			begun <- struct{}{}
+			<-limited
+		}
+		return nil
+	}})
+	t.Cleanup(free) // before the provider closes
+	p.write("r.jsonl", request(0)+strings.Replace(request(1), "Tell", strings.Repeat("Tell ", 2000), 1))
+	p.env = []string{"HEADRACE_TOKEN=" + ctlToken}
+	run := []string{"run", "r.jsonl", "--base-url", p.provider.URL() + "/v1", "--progress", "plain", "--concurrency", "1", "--max-failures", "0"}
+	w := p.watched(run...)
+	<-begun
+	status, _, errs := p.do("ctl", "--addr", w.at, "limit", "provider", "1000 tokens/min, 1 concurrent")
+	free()
+	require.Zero(t, status, errs)
+	status, errs = w.wait()
+	assert.Equal(t, 75, status, errs)
+	assert.Contains(t, errs, "2 requests: 1 done, 0 failed, 1 left")
+	assert.NotContains(t, errs, "because of --max-failures")
+
+	status, _, errs = p.do(run...)
+	require.Zero(t, status, errs)
+	assert.Len(t, p.lines("r.results.jsonl"), 2)
 }
 
 // A run is shown while it goes on, and to drain it is to stop it as Ctrl-C does.

@@ -173,8 +173,12 @@ func TestEndsOfADemo(t *testing.T) {
 				return err
 			}
 			eventually(t, func() bool { return strings.Contains(errorsSaid(cmd), "Ctrl-C again: stop at once") })
-			time.Sleep(repeated) // so that it is another one
-			return cmd.Process.Signal(syscall.SIGINT)
+			eventually(t, func() bool { // until one is not a copy of the first
+				_ = cmd.Process.Signal(syscall.SIGINT)
+				left, err := filepath.Glob(filepath.Join(cmd.Dir, "headrace-demo-*"))
+				return err == nil && len(left) == 0
+			})
+			return nil
 		}, 130, "", "stopping", 0},
 		"hang up":         {func(cmd *exec.Cmd, _ int) error { return cmd.Process.Signal(syscall.SIGHUP) }, 130, " left, 0 twice", "", 0},
 		"provider killed": {func(_ *exec.Cmd, pid int) error { return syscall.Kill(pid, syscall.SIGKILL) }, 1, " left, 0 twice", "the provider's process exited before the run was over (signal: killed): start the demo again", 0},

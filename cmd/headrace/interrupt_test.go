@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"io"
 	"os"
 	"strings"
@@ -16,6 +17,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/headrace/headrace/cmd/headrace/internal/command"
+	"github.com/headrace/headrace/cmd/headrace/internal/run"
 	"github.com/headrace/headrace/providertest"
 )
 
@@ -101,25 +104,47 @@ func TestAPipeAsReportIsNotOpenedAhead(t *testing.T) {
 	assert.Len(t, p.lines("r.results.jsonl"), 1)
 }
 
-// A program that does not end after the first signal is ended when its patience is over.
+// The first signal stops the program, and the second one ends it at once, unless it is a copy of the first: timeout sends its signal to
+// the process and to its group. A program that does not end after the first one is ended when its patience is over.
 func TestTheSecondSignal(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		signals, began := make(chan os.Signal, 1), time.Now()
-		second(signals, time.Minute)
-		assert.Equal(t, time.Minute, time.Since(began))
-
-		began = time.Now()
-		for _, after := range []time.Duration{0, repeated - 1, repeated} {
-			time.AfterFunc(after, func() { signals <- syscall.SIGTERM })
-		}
-		second(signals, time.Minute)
-		assert.Equal(t, repeated, time.Since(began), "the first two are the same one again")
-	})
+	p := &command.Program{}
+	for name, c := range map[string]struct {
+		after []time.Duration // the first signal
+		ends  time.Duration
+	}{
+		"none":                 {nil, p.Patience()},
+		"copies":               {[]time.Duration{0, repeated - 1}, p.Patience()},
+		"another":              {[]time.Duration{repeated}, repeated},
+		"another after copies": {[]time.Duration{0, repeated - 1, time.Second}, time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, stop := context.WithCancelCause(t.Context())
+				signals := make(chan os.Signal, 2)
+				ended := make(chan time.Time, 1)
+				go func() {
+					listen(signals, p, stop)
+					ended <- time.Now()
+				}()
+				synctest.Wait()
+				require.NoError(t, context.Cause(ctx))
+				began := time.Now()
+				signals <- syscall.SIGTERM
+				for _, after := range c.after {
+					time.AfterFunc(after, func() { signals <- syscall.SIGTERM })
+				}
+				synctest.Wait()
+				require.ErrorIs(t, context.Cause(ctx), run.ErrInterrupted)
+				assert.Equal(t, c.ends, (<-ended).Sub(began))
+			})
+		})
+	}
 }
 
-// The program timeout sends its signal to the process and to its group, which calls in flight have to survive.
-func TestASignalThatArrivesTwice(t *testing.T) {
+// Calls in flight survive the first signal.
+func TestSIGTERM(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, providertest.Config{Latency: providertest.Fixed(time.Second)})
 	p.requests(50)
@@ -127,8 +152,6 @@ func TestASignalThatArrivesTwice(t *testing.T) {
 	status, _, errs := p.end(cmd, func() error {
 		require.NoError(t, cmd.Start())
 		eventually(t, func() bool { return p.provider.Counts().InFlight == 4 })
-		require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
-		time.Sleep(20 * time.Millisecond) // two at the same time would be delivered as one
 		require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 		return cmd.Wait()
 	})

@@ -25,18 +25,7 @@ func main() {
 		Args: os.Args[1:], Getenv: os.Getenv, Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 	}
 	go func() {
-		for s := range signals {
-			if s == syscall.SIGHUP && p.Reload() || p.Passed() {
-				continue
-			}
-			break
-		}
-		go func() {
-			within(time.Second, p.Interrupted)
-			stop(run.ErrInterrupted)
-		}()
-		second(signals, p.Patience())
-		within(time.Second, p.Abandoned)
+		listen(signals, p, stop)
 		os.Exit(command.Interrupt)
 	}()
 	status := p.Main(ctx)
@@ -44,8 +33,24 @@ func main() {
 	os.Exit(status)
 }
 
-// repeated is the time within which another signal is taken for the same one. The program timeout, and npm after Ctrl-C, send each
-// signal twice.
+// listen stops p at the first signal. It returns when p has to end at once: at the second signal, or if p takes too long.
+func listen(signals <-chan os.Signal, p *command.Program, stop context.CancelCauseFunc) {
+	for s := range signals {
+		if s == syscall.SIGHUP && p.Reload() || p.Passed() {
+			continue
+		}
+		break
+	}
+	go func() {
+		within(time.Second, p.Interrupted)
+		stop(run.ErrInterrupted)
+	}()
+	second(signals, p.Patience())
+	within(time.Second, p.Abandoned)
+}
+
+// repeated is how long after the first signal another one counts as a copy of it. GNU timeout, and npm after Ctrl-C, send each signal
+// twice.
 const repeated = 500 * time.Millisecond
 
 // second waits for another signal, at most for d. The program may be waiting for something that never happens, such as a reader of a pipe.

@@ -37,6 +37,23 @@ func TestAWrongKeyEndsTheRun(t *testing.T) {
 	assert.NoFileExists(t, p.path("r.errors.jsonl"))
 }
 
+// A key that --header sets is not a missing one.
+func TestAWrongKeyInAHeader(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
+		return &providertest.Fault{Status: 401, Body: `{"error":{"message":"No such key."}}`}
+	}})
+	p.requests(1)
+	for want, args := range map[string][]string{
+		"rejects the key in --header (401): No such key. Set the header to a valid key\n": {"--header", "Authorization: Bearer " + canary},
+		"requires a key (401): No such key. Use --api-key-env":                            {"--header", "X-Team: a"},
+	} {
+		status, _, errs := p.do(append([]string{"run", "r.jsonl", "--base-url", p.provider.URL() + "/v1"}, args...)...)
+		require.Equal(t, 1, status)
+		assert.Contains(t, errs, want)
+	}
+}
+
 // Neither in an error that says the key again, nor in a result.
 func TestTheKeyIsNowhere(t *testing.T) {
 	t.Parallel()
@@ -96,7 +113,7 @@ func TestAnHTTPSServerThatSpeaksHTTP(t *testing.T) {
 	p.requests(3)
 	status, _, errs := p.do("run", "r.jsonl", "--base-url", strings.Replace(p.provider.URL(), "http:", "https:", 1)+"/v1")
 	require.Equal(t, 1, status)
-	assert.Contains(t, errs, " cannot be reached: the server does not use TLS: use http:// in --base-url. Check --base-url")
+	assert.Contains(t, errs, " cannot be reached: the response is not TLS: for a local server without TLS, use http:// in --base-url. Check --base-url")
 }
 
 // A proxy that the environment sets is named wherever it may be the cause.
@@ -115,6 +132,9 @@ func TestAProxyOfTheEnvironment(t *testing.T) {
 		status int
 		want   string
 	}{
+		{"HTTPS_PROXY=https://" + at, 1, "through the proxy " + at + " (HTTPS_PROXY): the proxy does not use TLS: its URL has to begin with http://. Check HTTPS_PROXY"},
+		{"HTTP_PROXY=ftp://me:" + canary + "@127.0.0.1:1", 2, "HTTP_PROXY: its scheme is not supported: use http, https, socks5 or socks5h\n"},
+		{"HTTP_PROXY=http://me:" + canary + "@:3128", 2, "HTTP_PROXY: it is not the URL of a proxy: use one such as"},
 		{"http_proxy=http://me:" + canary + "@127.0.0.1:1", 1, "service.invalid cannot be reached through the proxy 127.0.0.1:1 (http_proxy): "},
 		{"http_proxy=http://me:" + canary + "@127.0.0.1:1", 1, "connection refused. Check http_proxy, --base-url, and whether the service is up"},
 		{"HTTP_PROXY=http://me:" + canary + "@[", 2, "HTTP_PROXY: it is not the URL of a proxy"},
@@ -124,7 +144,11 @@ func TestAProxyOfTheEnvironment(t *testing.T) {
 		{"HTTP_PROXY=http://me:" + canary + "@" + at, 0, "50 requests: 50 done"},
 	} {
 		p.env = []string{c.proxy}
-		status, _, errs := p.do("run", "r.jsonl", "--base-url", "http://service.invalid/v1", "--fresh")
+		base := "http://service.invalid/v1"
+		if strings.HasPrefix(c.proxy, "HTTPS") {
+			base = "https://service.invalid/v1"
+		}
+		status, _, errs := p.do("run", "r.jsonl", "--base-url", base, "--fresh")
 		assert.Equal(t, c.status, status, errs)
 		assert.Contains(t, errs, c.want)
 	}
@@ -155,7 +179,7 @@ func TestRequestsThatAreAdded(t *testing.T) {
 	}})
 	t.Cleanup(add) // before the provider closes
 	p.requests(3)
-	cmd := p.command("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1")
+	cmd := p.command("run", "r.jsonl", "--fresh", "--base-url", p.provider.URL()+"/v1")
 	status, _, errs := p.end(cmd, func() error {
 		require.NoError(t, cmd.Start())
 		eventually(t, func() bool { return arrived.Load() == 3 })
@@ -164,11 +188,12 @@ func TestRequestsThatAreAdded(t *testing.T) {
 		return cmd.Wait()
 	})
 	require.Zero(t, status, errs)
-	assert.Contains(t, errs, "r.jsonl has changed during the run: run the same command again to send what was added or changed\n")
+	assert.Contains(t, errs, "r.jsonl changed during the run: lines that were added may not have been sent\n")
+	assert.Contains(t, errs, "\nresume with: headrace run r.jsonl --base-url "+p.provider.URL()+"/v1\n", "without --fresh")
 	status, _, errs = p.run()
 	require.Zero(t, status, errs)
 	assert.Contains(t, errs, "5 requests: 2 done, 3 done before")
-	assert.NotContains(t, errs, "has changed")
+	assert.NotContains(t, errs, "changed during")
 }
 
 // A service that fails for everything uses up the attempts of 20 requests. All others wait until it works again.

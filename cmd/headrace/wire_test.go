@@ -35,6 +35,6 @@ func TestEveryRequestOnTheWirePassesTheLimit(t *testing.T) {
 	defer s.Close()
 	status, _, errs := p.do("run", "r.jsonl", "--api-key-env", "KEY", "--base-url", s.URL+"/v1", "--concurrency", "4",
 		"--limit", "20/h", "--max-wait", "1ms")
-	assert.Equal(t, 75, status)
+	assert.Contains(t, []int{1, 75}, status, "a request that was cut off and may not be sent again has failed")
 	assert.EqualValues(t, 20, arrived.Load(), errs)
 }

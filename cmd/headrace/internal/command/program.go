@@ -28,7 +28,7 @@ const (
 	Failed     = 1
 	Usage      = 2
 	Systematic = 3  // the first requests all failed in the same way
-	Later      = 75 // the remaining requests would have had to wait too long; EX_TEMPFAIL of sysexits.h
+	Later      = 75 // nothing failed; some requests are left for a later run; EX_TEMPFAIL of sysexits.h
 	Interrupt  = 130
 )
 
@@ -80,7 +80,7 @@ const exits = `Exit status:
   1    some requests failed, or the run had to stop early
   2    the command or its files are invalid; nothing was sent
   3    stopped because the first 20 requests all failed in the same way
-  75   nothing failed; requests that had to wait too long are left for later
+  75   nothing failed; some requests are left for a later run
   130  interrupted by Ctrl-C; run the same command again to resume`
 
 // exited is the panic by which kong ends the program after --help.
@@ -223,7 +223,7 @@ var errFailed = errors.New("failed")
 // errSystematic is like errFailed, for a run in which the first requests all failed in the same way.
 var errSystematic = errors.New("systematic failure")
 
-// errLater is like errFailed, for a run in which the remaining requests would have had to wait too long.
+// errLater is like errFailed, for a run in which nothing failed and some requests are left for a later run.
 var errLater = errors.New("left for later")
 
 // passed hands signals over to another process from now on.

@@ -144,7 +144,7 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 		fmt.Fprintf(to, "%s has no requests: each is a JSON object in a line of its own\n", inputName(s.Requests))
 	}
 	if o.Edited {
-		fmt.Fprintf(to, "%s has changed during the run: run the same command again to send what was added or changed\n", s.Requests)
+		fmt.Fprintf(to, "%s changed during the run: lines that were added may not have been sent\n", s.Requests)
 	}
 	if o.Stale > 0 {
 		fmt.Fprintf(to, "%s older than a day (--fresh sends their requests again)\n", plural(o.Stale, "resumed result"))
@@ -183,6 +183,9 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 		fmt.Fprintln(to, "correct the invalid lines and use --retry-failed, which also removes their failures")
 	case o.Failed > 0 && s.Journal != "":
 		fmt.Fprintln(to, "--retry-failed retries the failures")
+	}
+	if o.Edited && !left {
+		fmt.Fprintln(to, p.goOn(s))
 	}
 	switch {
 	case errors.Is(err, run.ErrInterrupted):

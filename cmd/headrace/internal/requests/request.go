@@ -138,9 +138,11 @@ func parse(text []byte, n int64, f Format) Request {
 // The remedies for a file whose lines are not JSON objects.
 const (
 	onePerLine    = "write one JSON object per line"
-	fromArray     = onePerLine + "; jq -c '.[]' converts an array"
+	fromArray     = onePerLine + `; jq -c ".[]" converts an array` // cmd.exe does not strip single quotes
+	fromLines     = fromArray + " of several lines"
 	fromSeveral   = onePerLine + "; jq -c . converts objects of several lines"
 	separated     = onePerLine + "; jq -c . separates them"
+	withoutComma  = onePerLine + ", without a comma after it"
 	correctedJSON = "correct the JSON: each line has to be an object"
 )
 
@@ -158,16 +160,33 @@ func notObject(text []byte) (problem, remedy string) {
 	problem = err.Error()
 	switch syntax, ok := errors.AsType[*json.SyntaxError](err); {
 	case strings.HasPrefix(problem, "unexpected end"):
-		if text[0] == '{' {
+		switch text[0] {
+		case '{':
 			remedy = fromSeveral
+		case '[':
+			remedy = fromLines
 		}
-	case text[0] == '{' && strings.HasSuffix(problem, "after top-level value"):
-		remedy = separated
-		fallthrough
 	case ok:
+		if remedy == fromArray { // it is not JSON, which jq could convert
+			remedy = onePerLine
+		}
+		if text[0] == '{' && strings.HasSuffix(problem, "after top-level value") {
+			remedy = remedyAfter(text[syntax.Offset-1])
+		}
 		problem = fmt.Sprintf("%s, at byte %d", problem, syntax.Offset)
 	}
 	return problem, remedy
+}
+
+// remedyAfter returns the remedy for lines that have next after an object.
+func remedyAfter(next byte) string {
+	switch next {
+	case '{':
+		return separated
+	case ',':
+		return withoutComma
+	}
+	return onePerLine
 }
 
 // remedyFor returns the remedy for a file that begins with text, which is not an object.

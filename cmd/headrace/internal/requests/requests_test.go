@@ -208,7 +208,7 @@ func TestAFileOfAnotherFormat(t *testing.T) {
 		single  = "its only line is not a JSON object (line 1: "
 		several = "none of its first 2 lines is a JSON object (line "
 		lines   = ": write one JSON object per line"
-		array   = lines + "; jq -c '.[]' converts an array"
+		array   = lines + `; jq -c ".[]" converts an array`
 		pretty  = lines + "; jq -c . converts objects of several lines"
 		correct = ": correct the JSON: each line has to be an object"
 		large   = 64<<20 + 5
@@ -216,13 +216,18 @@ func TestAFileOfAnotherFormat(t *testing.T) {
 	object := `{"custom_id":"a","url":"/v1/x","body":{}}`
 	for text, want := range map[string]string{
 		"[" + object + "]":                      single + "not a request: it is a JSON array, not an object)" + array,
-		"\n[" + object + ",\n" + object + "]\n": several + "2: not a request: unexpected end of JSON input)" + array,
+		"\n[" + object + ",\n" + object + "]\n": several + "2: not a request: unexpected end of JSON input)" + array + " of several lines",
+		"[" + object + ",":                      single + "not a request: unexpected end of JSON input)" + correct,
 		"{\n\"custom_id\":\"a\"\n}":             "none of its first 3 lines is a JSON object (line 1: not a request: unexpected end of JSON input)" + pretty,
 		"a,b\n1,2\n":                            several + "1: not a request: invalid character 'a' looking for beginning of value, at byte 1)" + lines,
 		`{"custom_id":"a",}`:                    single + "not a request: invalid character '}' looking for beginning of object key string, at byte 18)" + correct,
 		`{"custom_id":"a"`:                      single + "not a request: unexpected end of JSON input)" + correct,
 		"{'a': 1}\n{'a': 2}\n":                  several + `1: not a request: invalid character '\'' looking for beginning of object key string, at byte 2)` + correct,
 		object + object:                         single + "not a request: invalid character '{' after top-level value, at byte 42)" + lines + "; jq -c . separates them",
+		object + ",\n" + object + ",\n":         several + "1: not a request: invalid character ',' after top-level value, at byte 42)" + lines + ", without a comma after it",
+		object + " #1\n":                        single + "not a request: invalid character '#' after top-level value, at byte 43)" + lines,
+		"[INFO] started\n[INFO] ended\n":        several + "1: not a request: invalid character 'I' looking for beginning of value, at byte 2)" + lines,
+		"[1] a\n[2] b\n":                        several + "1: not a request: invalid character 'a' after top-level value, at byte 5)" + lines,
 		"{\"caf\xe9\":1}\n{\"caf\xe9\":2}":      several + "1: the line is not UTF-8 from byte 6 on: save the file as UTF-8)" + lines,
 		"[" + strings.Repeat(" ", large):        single + "it is longer than 64 MiB)" + array,
 		"{" + strings.Repeat(" ", large):        single + "it is longer than 64 MiB)" + lines,

@@ -86,7 +86,7 @@ func Of(ctx context.Context, r io.Reader, f Format, d dialect.Dialect) (*Scan, e
 		s.weigh(&q, d)
 	}
 	if s.Lines > 0 && !objects {
-		if s.Lines == 1 && remedy == fromSeveral { // there are no others that complete it
+		if s.Lines == 1 && (remedy == fromSeveral || remedy == fromLines) { // there are no others that complete it
 			remedy = correctedJSON
 		}
 		return nil, &FormatError{s.Lines, s.Problems[0], remedy}

@@ -105,11 +105,14 @@ func FailureOf(err error) *RequestError {
 		return &RequestError{Code: Internal, Message: known.Text}
 	}
 	if cost := (*throttle.CostError)(nil); errors.As(err, &cost) && cost.Window != (throttle.Window{}) {
-		return &RequestError{Code: TooLarge, Message: fmt.Sprintf(
-			"it may take %d %s (estimated), and the limit now in force, %s, admits no more than %d at once: raise that limit",
-			cost.Amount, cost.Unit, cost.Window, cost.Max)}
+		return &RequestError{Code: TooLarge, Message: Exceeds(cost.Amount, cost.Unit, "now in force, "+cost.Window.String()+",", cost.Max)}
 	}
 	return &RequestError{Code: Internal, Message: fmt.Sprint(err)}
+}
+
+// Exceeds describes a request that never fits a limit: its estimated cost, and what the limit admits at most.
+func Exceeds(cost int64, unit throttle.Unit, limit string, most int64) string {
+	return fmt.Sprintf("it may take %d %s (estimated), and the limit %s admits no more than %d at once", cost, unit, limit, most)
 }
 
 // encode returns v as JSON in one line, without HTML escapes.

@@ -67,8 +67,7 @@ func (c *caller) unsendable(q *requests.Request) string {
 func (c *caller) tooLarge(cost throttle.Cost) string {
 	for _, w := range c.hard {
 		if n := cost.Of(w.Unit()); n > w.Max() {
-			return fmt.Sprintf("it may take %d %s (estimated), and the limit of %s admits no more than %d at once: raise the limit and use --retry-failed",
-				n, w.Unit(), w, w.Max())
+			return results.Exceeds(n, w.Unit(), "of "+w.String(), w.Max()) + ": raise the limit and use --retry-failed"
 		}
 	}
 	return ""
@@ -242,11 +241,16 @@ func reached(err error) string {
 	if dns := (*net.DNSError)(nil); errors.As(err, &dns) {
 		return dns.Error()
 	}
-	if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" {
-		return dial.Error()
+	of := (*net.OpError)(nil)
+	if errors.As(err, &of) && of.Op == "dial" {
+		return of.Error()
 	}
-	if plain := (tls.RecordHeaderError{}); errors.As(err, &plain) {
-		return "the server does not use TLS: use http:// in --base-url"
+	switch plain := (tls.RecordHeaderError{}); {
+	case !errors.As(err, &plain):
+	case of != nil && of.Op == "proxyconnect":
+		return "the proxy does not use TLS: its URL has to begin with http://"
+	case string(plain.RecordHeader[:]) == "HTTP/": // to any other server, http:// would expose the key
+		return "the response is not TLS: for a local server without TLS, use http:// in --base-url"
 	}
 	if late := (*ended.LateError)(nil); errors.As(err, &late) && (late.Setting == "Timeouts.Call" || late.Setting == "Timeouts.Header") {
 		return fmt.Sprintf("no complete response within %s (--timeout)", late.After)
@@ -316,10 +320,14 @@ func (c *caller) failed(q *requests.Request, number int64, f *results.RequestErr
 }
 
 func (c *caller) wrongKey(says string) string {
-	if c.KeyName == "" {
-		return fmt.Sprintf("%s requires a key (401): %s. Use --api-key-env to name the environment variable that holds it", c.Base.Host, says)
+	says = strings.TrimRight(says, ".")
+	switch {
+	case c.KeyName != "":
+		return fmt.Sprintf("%s rejects the key in %s (401): %s. Set %s to a valid key", c.Base.Host, c.KeyName, says, c.KeyName)
+	case c.Credentials():
+		return fmt.Sprintf("%s rejects the key in --header (401): %s. Set the header to a valid key", c.Base.Host, says)
 	}
-	return fmt.Sprintf("%s rejects the key in %s (401): %s. Set %s to a valid key", c.Base.Host, c.KeyName, strings.TrimRight(says, "."), c.KeyName)
+	return fmt.Sprintf("%s requires a key (401): %s. Use --api-key-env to name the environment variable that holds it", c.Base.Host, says)
 }
 
 // scrub removes secrets from a text that the server sent.

@@ -45,6 +45,9 @@ func (g *Reach) Refused() { g.refused() }
 // Reached notes an answer.
 func (g *Reach) Reached() { g.reached() }
 
+// ReachedBy describes how far a call got.
+func ReachedBy(err error) string { return reached(err) }
+
 // Message is what a body says.
 func Message(status int, body string) string { return message(status, []byte(body)) }
 

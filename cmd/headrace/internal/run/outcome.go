@@ -60,10 +60,16 @@ func (o *Outcome) count(r *results.Result) {
 	}
 }
 
-// waits reports whether r was not worked on: the next process has another chance. It also has one for a request that no longer fitted a
-// limit: that was set during the run, because requests that do not fit the limits of the run itself are not handed to the limiter.
+// waits reports whether r is left for the next run: it is unfinished, or the limiter never admitted it.
 func waits(r *results.Result) bool {
-	return r.State == node.Pending || r.State == node.Failed && (errors.Is(r.Err, throttle.ErrLimited) || errors.Is(r.Err, throttle.ErrCost))
+	return r.State == node.Pending || r.State == node.Failed && unsent(r.Err)
+}
+
+// unsent reports whether err is the limiter's refusal of a request that was never sent. A request that does not fit the limits of the run
+// itself is not handed to the limiter, so a limit that it does not fit was set during the run. A request that was sent, and then no longer
+// fitted, is recorded as failed.
+func unsent(err error) bool {
+	return (errors.Is(err, throttle.ErrLimited) || errors.Is(err, throttle.ErrCost)) && !errors.As(err, new(*results.RequestError))
 }
 
 // changed reports a request that is done and has changed since.
@@ -107,6 +113,8 @@ func (j *Job) plainer(err error) error {
 			j.Out, version.Recorded, version.Wanted)
 	case errors.As(err, &held):
 		return j.busy(held)
+	case errors.As(err, &many) && unsent(many.Last): // the outcome counts it as left
+		return j.outcome.input
 	case errors.As(err, &many):
 		return &StopError{Failures, fmt.Sprintf("stopped after %d failures because of --max-failures; the last one: %v", many.Failures, results.FailureOf(many.Last))}
 	case errors.Is(err, syscall.EPIPE):

@@ -37,10 +37,15 @@ func proxyFor(base *url.URL) (p proxy, through *url.URL, err error) {
 	through, err = http.ProxyFromEnvironment(&http.Request{URL: base})
 	variable := proxyVariable(base.Scheme, os.Getenv)
 	switch {
-	case err != nil, through != nil && strings.HasSuffix(through.Host, ":"): // a text with the value may hold a password
+	case err != nil, through != nil && (through.Hostname() == "" || strings.HasSuffix(through.Host, ":")): // a text with the value may hold a password
 		return p, nil, &settings.Error{Flag: variable, Problem: "it is not the URL of a proxy: use one such as http://localhost:3128, or set NO_PROXY for " + base.Hostname()}
 	case through == nil:
 		return p, nil, nil
+	}
+	switch through.Scheme {
+	case "http", "https", "socks5", "socks5h":
+	default:
+		return p, nil, &settings.Error{Flag: variable, Problem: "its scheme is not supported: use http, https, socks5 or socks5h"}
 	}
 	return proxy{through.Host, variable}, through, nil
 }

@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 )
@@ -27,26 +28,29 @@ type reach struct {
 	proxy   proxy // through which calls are made
 	maxWait time.Duration
 
-	mu       sync.Mutex         // guards everything below
-	answered bool               // ever
-	failed   int                // consecutive calls that did not reach a server
-	broken   map[int64]struct{} // lines of requests that failed since the service last worked, at most outageAfter
-	out      bool               // others fail as well
-	since    time.Time          // the first failure to reach it, or the start of the outage
-	paused   time.Time          // the start of the last pause
-	pause    time.Duration
-	news     string    // why all requests begin to wait, if it was not printed yet
-	told     time.Time // the last time that there was news
+	mu        sync.Mutex         // guards everything below
+	answered  bool               // ever
+	failed    int                // consecutive calls that did not reach a server
+	broken    map[int64]struct{} // lines of requests that failed since the service last worked, at most outageAfter
+	out       bool               // others fail as well
+	since     time.Time          // the first failure to reach it, or the start of the outage
+	paused    time.Time          // the start of the last pause
+	pause     time.Duration
+	announced bool      // there was news of this outage
+	news      string    // why all requests wait, if it was not printed yet
+	told      time.Time // the last time that there was news
 }
 
 // newsEvery is the minimum time between two lines about a service that fails or cannot be reached.
 const newsEvery = time.Minute
 
-// begins sets the news, unless there was some shortly before.
-func (g *reach) begins(now time.Time, why string) {
-	if g.told.IsZero() || now.Sub(g.told) >= newsEvery {
-		g.news, g.told = fmt.Sprintf("%s. All requests wait until it works again, for at most %s (--max-wait)", why, g.maxWait), now
+// announceLocked sets the news of an outage, once. If there was news of an earlier outage less than newsEvery ago, a later call does.
+func (g *reach) announceLocked(now time.Time, why string) {
+	if g.announced || !g.told.IsZero() && now.Sub(g.told) < newsEvery {
+		return
 	}
+	g.news = fmt.Sprintf("%s. All requests wait until it works again, for at most %s (--max-wait)", strings.TrimSuffix(why, "."), g.maxWait)
+	g.announced, g.told = true, now
 }
 
 // takeNews returns the news, once.
@@ -62,7 +66,7 @@ func (g *reach) takeNews() string {
 func (g *reach) reached() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.answered, g.failed, g.pause, g.broken, g.out = true, 0, 0, nil, false
+	g.answered, g.failed, g.pause, g.broken, g.out, g.announced = true, 0, 0, nil, false, false
 }
 
 // refused records that the service rejected a call for its load or rate, or failed for good. It may do that in an outage, too.
@@ -71,7 +75,7 @@ func (g *reach) refused() {
 	defer g.mu.Unlock()
 	g.answered, g.failed = true, 0
 	if !g.out {
-		g.pause = 0
+		g.pause, g.announced = 0, false
 	}
 }
 
@@ -83,14 +87,15 @@ func (g *reach) lost(now time.Time, err error) (pause time.Duration, ever bool, 
 	if g.failed == 0 && !g.out {
 		g.since = now
 	}
-	if g.failed++; g.answered && g.failed == deadAfter {
-		g.begins(now, fmt.Sprintf("%s cannot be reached%s: %v", g.host, g.proxy.through(), err))
-	}
+	g.failed++
 	switch gone := now.Sub(g.since); {
 	case !g.answered && g.failed >= deadAfter:
 		return 0, false, &StopError{Unreachable, fmt.Sprintf("%s cannot be reached%s: %v. Check %s--base-url, and whether the service is up", g.host, g.proxy.through(), err, g.proxy.first())}
 	case gone >= g.maxWait:
 		return 0, true, &StopError{Unreachable, fmt.Sprintf("%s has been unreachable%s for %s: %v", g.host, g.proxy.through(), gone.Round(time.Second), err)}
+	}
+	if g.answered && g.failed >= deadAfter {
+		g.announceLocked(now, fmt.Sprintf("%s cannot be reached%s: %v", g.host, g.proxy.through(), err))
 	}
 	return g.pauses(now), g.answered, nil
 }
@@ -101,10 +106,12 @@ func (g *reach) broke(now time.Time, line int64, err error) (pause time.Duration
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.answered, g.failed = true, 0
+	if !g.out {
+		g.announced = false // it can be reached again
+	}
 	if _, again := g.broken[line]; !again && !g.out {
 		if len(g.broken) == outageAfter {
 			g.out, g.since = true, now
-			g.begins(now, fmt.Sprintf("all calls to %s fail, %d requests in a row: %v", g.host, outageAfter+1, err))
 		} else {
 			if g.broken == nil {
 				g.broken = map[int64]struct{}{}
@@ -118,6 +125,7 @@ func (g *reach) broke(now time.Time, line int64, err error) (pause time.Duration
 	case gone >= g.maxWait:
 		return 0, &StopError{Unreachable, fmt.Sprintf("all calls to %s have failed for %s: %v", g.host, gone.Round(time.Second), err)}
 	}
+	g.announceLocked(now, fmt.Sprintf("all calls to %s fail, %d requests in a row: %v", g.host, outageAfter+1, err))
 	return g.pauses(now), nil
 }
 

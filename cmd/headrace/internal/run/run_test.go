@@ -1,8 +1,10 @@
 package run_test
 
 import (
+	"crypto/tls"
 	"errors"
 	"io"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -128,6 +130,79 @@ func TestAnOutage(t *testing.T) {
 	assert.EqualError(t, stop, "all calls to h have failed for 1m0s: 500: oops")
 }
 
+// An outage that begins less than a minute after the news of another one is announced when that minute is over.
+func TestASecondOutage(t *testing.T) {
+	t.Parallel()
+	const waits = " All requests wait until it works again, for at most 1h0m0s (--max-wait)"
+	failed, refused := errors.New("500: Oops."), errors.New("refused")
+	t.Run("every call fails", func(t *testing.T) {
+		t.Parallel()
+		g, now := run.NewReach(time.Hour), time.Unix(0, 0)
+		outage := func() {
+			for line := range int64(21) {
+				_, stop := g.Broke(now, line, failed)
+				require.Nil(t, stop)
+			}
+		}
+		const news = "all calls to h fail, 21 requests in a row: 500: Oops." + waits
+		outage()
+		assert.Equal(t, news, g.News())
+		g.Reached()
+		now = now.Add(time.Minute - 1)
+		outage()
+		assert.Empty(t, g.News())
+		now = now.Add(1)
+		outage()
+		assert.Equal(t, news, g.News(), "the same outage")
+		now = now.Add(time.Minute)
+		outage()
+		assert.Empty(t, g.News(), "it was announced")
+	})
+	t.Run("unreachable", func(t *testing.T) {
+		t.Parallel()
+		g, now := run.NewReach(time.Hour), time.Unix(0, 0)
+		g.Reached()
+		outage := func() {
+			for range 3 {
+				_, _, stop := g.Lost(now, refused)
+				require.Nil(t, stop)
+			}
+		}
+		const news = "h cannot be reached: refused." + waits
+		outage()
+		assert.Equal(t, news, g.News())
+		g.Refused()
+		outage()
+		assert.Empty(t, g.News())
+		now = now.Add(time.Minute)
+		outage()
+		assert.Equal(t, news, g.News(), "the same outage")
+		_, stop := g.Broke(now, 1, failed)
+		require.Nil(t, stop)
+		now = now.Add(time.Minute)
+		outage()
+		assert.Equal(t, news, g.News(), "it could be reached in between")
+	})
+}
+
+// The remedy for a server without TLS is http:// only if it is one: to any other server, it would expose the key.
+func TestAServerWithoutTLS(t *testing.T) {
+	t.Parallel()
+	plain := tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake", RecordHeader: [5]byte([]byte("HTTP/"))}
+	other := tls.RecordHeaderError{Msg: plain.Msg, RecordHeader: [5]byte([]byte("SSH-2"))}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{plain, "the response is not TLS: for a local server without TLS, use http:// in --base-url"},
+		{other, "tls: first record does not look like a TLS handshake"},
+		{&net.OpError{Op: "proxyconnect", Net: "tcp", Err: plain}, "the proxy does not use TLS: its URL has to begin with http://"},
+		{&net.OpError{Op: "proxyconnect", Net: "tcp", Err: other}, "the proxy does not use TLS: its URL has to begin with http://"},
+	} {
+		assert.Equal(t, c.want, run.ReachedBy(c.err))
+	}
+}
+
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
@@ -177,6 +252,9 @@ func TestWhatWaits(t *testing.T) {
 		"waited for too long":      {node.Failed, &throttle.LimitedError{Limiter: "run"}, 0, 1},
 		"refused":                  {node.Pending, &adaptive.RateLimitHit{GivenUp: true}, 0, 1},
 		"failed":                   {node.Failed, io.EOF, 1, 0},
+		"sent before": {node.Failed, errors.Join(
+			&throttle.CostError{Limiter: "run", Amount: 2, Max: 1}, &results.RecordedError{RequestError: &results.RequestError{StatusCode: 500}},
+		), 1, 0},
 	} {
 		var o run.Outcome
 		o.Count(&results.Result{State: c.state, Err: c.err})

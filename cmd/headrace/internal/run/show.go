@@ -12,7 +12,6 @@ import (
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/node"
-	"github.com/headrace/headrace/throttle"
 )
 
 // show displays the file as one unit, without the step that contains its requests.
@@ -59,7 +58,7 @@ func (j *Job) observer() event.Observer {
 		case event.JournalStale:
 			j.stale.Store(int64(e.To))
 		case event.ItemFailed:
-			if errors.Is(e.Err, throttle.ErrCost) { // see waits
+			if unsent(e.Err) {
 				j.unfit.Add(1)
 				e.Kind, e.Err = event.ItemAbandoned, results.FailureOf(e.Err)
 			}

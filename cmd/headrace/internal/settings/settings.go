@@ -165,6 +165,9 @@ func (r *Run) headers(p *problems) {
 		case "Host", "Content-Length", "Transfer-Encoding": // net/http ignores them
 			p.addf("--header", "%s cannot be set: it follows from --base-url and the request", name)
 			continue
+		case "Accept-Encoding", "Connection", "Idempotency-Key", "Trailer", "Upgrade":
+			p.addf("--header", "%s cannot be set: headrace sets it for each request", name)
+			continue
 		}
 		r.Headers.Add(name, value)
 	}
@@ -189,7 +192,7 @@ func (r *Run) key(p *problems, name string, getenv func(string) string) {
 			r.Headers.Set(k, v)
 		}
 	}
-	if r.KeyName = r.APIKeyEnv; r.KeyName == "" && known && r.Base != nil && own.at(name, r.Base) && !r.credentials() {
+	if r.KeyName = r.APIKeyEnv; r.KeyName == "" && known && r.Base != nil && own.at(name, r.Base) && !r.Credentials() {
 		r.KeyName = own.env
 	}
 	if r.KeyName == "" {
@@ -209,7 +212,7 @@ func (r *Run) key(p *problems, name string, getenv func(string) string) {
 	r.Key = httpclient.NewSecret(value)
 }
 
-// notKey returns why value is not a key, as it is copied into a variable by mistake; it is empty if value may be one.
+// notKey describes a common mistake in the value of a key, such as quotes around it; empty if there is none.
 func notKey(value string) string {
 	scheme, _, words := strings.Cut(value, " ")
 	switch {
@@ -223,8 +226,8 @@ func notKey(value string) string {
 	return ""
 }
 
-// credentials reports whether a header already holds a key.
-func (r *Run) credentials() bool {
+// Credentials reports whether a header of --header is likely to hold a key.
+func (r *Run) Credentials() bool {
 	for name := range r.Headers {
 		if Secretive(name) {
 			return true

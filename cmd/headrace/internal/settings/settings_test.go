@@ -130,6 +130,11 @@ func TestHeadersThatCannotBeSent(t *testing.T) {
 		"host: secret":           "Host cannot be set: it follows from --base-url and the request",
 		"Content-Length: 5":      "Content-Length cannot be set: it follows from --base-url and the request",
 		"transfer-encoding: any": "Transfer-Encoding cannot be set: it follows from --base-url and the request",
+		"trailer: X":             "Trailer cannot be set: headrace sets it for each request",
+		"Connection: close":      "Connection cannot be set: headrace sets it for each request",
+		"Upgrade: h2c":           "Upgrade cannot be set: headrace sets it for each request",
+		"Accept-Encoding: br":    "Accept-Encoding cannot be set: headrace sets it for each request",
+		"idempotency-key: 1":     "Idempotency-Key cannot be set: headrace sets it for each request",
 	} {
 		f := usual()
 		f.Header = []string{header}
