@@ -134,7 +134,7 @@ func TestAnOutage(t *testing.T) {
 func TestASecondOutage(t *testing.T) {
 	t.Parallel()
 	const waits = " All requests wait until it works again, for at most 1h0m0s (--max-wait)"
-	failed, refused := errors.New("500: Oops."), errors.New("refused")
+	failed, refused := errors.New("500: Oops."), errors.New("refused") //nolint:revive // it ends as the sentence of a provider does
 	t.Run("every call fails", func(t *testing.T) {
 		t.Parallel()
 		g, now := run.NewReach(time.Hour), time.Unix(0, 0)
