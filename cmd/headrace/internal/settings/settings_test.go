@@ -103,7 +103,7 @@ func TestProblemsNameTheirFlag(t *testing.T) {
 func TestWhatIsNoKey(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]string{
-		"sk-secret\nsk-other":  "has a line break or another character that no key has",
+		"sk-secret\nsk-other":   "has a line break or another character that no key has",
 		"sk-secret\u200b":       "has a line break or another character that no key has",
 		`"sk-secret"`:           "has quotes around the key",
 		"'sk-secret'":           "has quotes around the key",
