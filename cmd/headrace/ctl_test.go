@@ -175,12 +175,11 @@ func (p *place) watched(args ...string) shown {
 	}}
 }
 
-// A request that no longer fits a limit set in the middle of a run is left for the next one, which begins with its own limits.
-func TestALimitBelowARequest(t *testing.T) {
-	t.Parallel()
+// limitBelow plays a run of n requests, of which the last is large, with the limit set below it while the first one is out.
+func limitBelow(t *testing.T, n int, flags ...string) (p *place, run []string, status int, errs string) {
 	begun, limited := make(chan struct{}, 1), make(chan struct{})
 	free := sync.OnceFunc(func() { close(limited) })
-	p := newPlace(t, providertest.Config{Fault: func(r providertest.Request) *providertest.Fault {
+	p = newPlace(t, providertest.Config{Fault: func(r providertest.Request) *providertest.Fault {
 		if strings.Contains(r.Messages[0].Content, ">0<") {
 			begun <- struct{}{}
 			<-limited
@@ -188,15 +187,26 @@ func TestALimitBelowARequest(t *testing.T) {
 		return nil
 	}})
 	t.Cleanup(free) // before the provider closes
-	p.write("r.jsonl", request(0)+request(1)+strings.Replace(request(2), "Tell", strings.Repeat("Tell ", 2000), 1))
+	var lines strings.Builder
+	for i := range n - 1 {
+		lines.WriteString(request(i))
+	}
+	p.write("r.jsonl", lines.String()+strings.Replace(request(n-1), "Tell", strings.Repeat("Tell ", 2000), 1))
 	p.env = []string{"HEADRACE_TOKEN=" + ctlToken}
-	run := []string{"run", "r.jsonl", "--base-url", p.provider.URL() + "/v1", "--progress", "plain", "--concurrency", "1", "--report", "report.json"}
+	run = append([]string{"run", "r.jsonl", "--base-url", p.provider.URL() + "/v1", "--progress", "plain", "--concurrency", "1"}, flags...)
 	w := p.watched(run...)
 	<-begun
-	status, _, errs := p.do("ctl", "--addr", w.at, "limit", "provider", "1000 tokens/min, 1 concurrent")
+	status, _, errs = p.do("ctl", "--addr", w.at, "limit", "provider", "1000 tokens/min, 1 concurrent")
 	free()
 	require.Zero(t, status, errs)
 	status, errs = w.wait()
+	return p, run, status, errs
+}
+
+// A request that no longer fits a limit set in the middle of a run is left for the next one, which begins with its own limits.
+func TestALimitBelowARequest(t *testing.T) {
+	t.Parallel()
+	p, run, status, errs := limitBelow(t, 3, "--report", "report.json")
 	assert.Equal(t, 75, status, errs)
 	assert.Contains(t, errs, "3 requests: 2 done, 0 failed, 1 left")
 	assert.Contains(t, errs, "1 request left for later; the first one because of: it may take 2503 tokens (estimated), and the limit now in force, 1000 tokens/min, admits no more than 1000 at once\n")
@@ -212,25 +222,7 @@ func TestALimitBelowARequest(t *testing.T) {
 // A request that no longer fits is not a failure that --max-failures counts.
 func TestMaxFailuresAndALoweredLimit(t *testing.T) {
 	t.Parallel()
-	begun, limited := make(chan struct{}, 1), make(chan struct{})
-	free := sync.OnceFunc(func() { close(limited) })
-	p := newPlace(t, providertest.Config{Fault: func(r providertest.Request) *providertest.Fault {
-		if strings.Contains(r.Messages[0].Content, ">0<") {
-			begun <- struct{}{}
-			<-limited
-		}
-		return nil
-	}})
-	t.Cleanup(free) // before the provider closes
-	p.write("r.jsonl", request(0)+strings.Replace(request(1), "Tell", strings.Repeat("Tell ", 2000), 1))
-	p.env = []string{"HEADRACE_TOKEN=" + ctlToken}
-	run := []string{"run", "r.jsonl", "--base-url", p.provider.URL() + "/v1", "--progress", "plain", "--concurrency", "1", "--max-failures", "0"}
-	w := p.watched(run...)
-	<-begun
-	status, _, errs := p.do("ctl", "--addr", w.at, "limit", "provider", "1000 tokens/min, 1 concurrent")
-	free()
-	require.Zero(t, status, errs)
-	status, errs = w.wait()
+	p, run, status, errs := limitBelow(t, 2, "--max-failures", "0")
 	assert.Equal(t, 75, status, errs)
 	assert.Contains(t, errs, "2 requests: 1 done, 0 failed, 1 left")
 	assert.NotContains(t, errs, "because of --max-failures")

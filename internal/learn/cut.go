@@ -176,6 +176,11 @@ func (m *Machine) rememberAdmitted(now float64, c Call, span float64) {
 	}
 }
 
+// rememberLastMinute notes what headers or a cap have let through in the minute before the refused call c, because no mark measures it.
+func (m *Machine) rememberLastMinute(now float64, c Call) {
+	m.rates.Held(now, m.tally.since(c, unmeasured).Calls/unmeasured)
+}
+
 // correctFirstMark corrects the first mark before the call c leaves. Calls that left together arrive in any order: the first refusal
 // received may be that of the first call, while later calls have got through. By now all of their refusals have been received.
 // How fast a handful of calls got through says nothing; they are measured over the pause that follows.

@@ -85,7 +85,7 @@ func (m *Machine) readMeters(now float64, c Call, r *Refusal) {
 	m.quota.Observe(now, c, 0, r.Calls, r.Tokens, &m.tally)
 	untrue := r.mayBeRate() && r.showsRoom(c.Tokens) && !m.off.Has(TrustRule)
 	if untrue && m.trust.Broken(now) {
-		m.rates.Held(now, m.tally.since(c, unmeasured).Calls/unmeasured)
+		m.rememberLastMinute(now, c)
 		m.note(Decision{At: now, Kind: Verdict, Wait: m.trust.pause, Why: WhyUntrue})
 	}
 	if m.trust.Ignored(now) {

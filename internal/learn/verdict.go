@@ -66,7 +66,7 @@ func (m *Machine) giveUpCap(now float64, c Call) {
 	m.Flight.Claimed = false
 	m.note(Decision{At: now, Kind: Verdict, Why: WhyNoCap})
 	if now-m.tally.start >= unmeasured {
-		m.rates.Held(now, m.tally.since(c, unmeasured).Calls/unmeasured)
+		m.rememberLastMinute(now, c)
 	}
 }
 
