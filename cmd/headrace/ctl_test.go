@@ -177,6 +177,7 @@ func (p *place) watched(args ...string) shown {
 
 // limitBelow plays a run of n requests, of which the last is large, with the limit set below it while the first one is out.
 func limitBelow(t *testing.T, n int, flags ...string) (p *place, run []string, status int, errs string) {
+	t.Helper()
 	begun, limited := make(chan struct{}, 1), make(chan struct{})
 	free := sync.OnceFunc(func() { close(limited) })
 	p = newPlace(t, providertest.Config{Fault: func(r providertest.Request) *providertest.Fault {
