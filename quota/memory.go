@@ -191,8 +191,7 @@ func (s *memory) end(ctx context.Context, t Ticket, used func(i int, reserved me
 		if l == nil {
 			return fmt.Errorf("%w: ticket %s", ErrLeaseLost, t.ID)
 		}
-		l.end()
-		delete(s.leases, l.id)
+		s.endLocked(l)
 	}
 	for i := range t.Demands {
 		reserved := tally.Amounts(t.Demands[i].Cost)

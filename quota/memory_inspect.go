@@ -77,9 +77,7 @@ func (s *memory) Forget(ctx context.Context, key string) error {
 		return nil
 	}
 	for len(k.slots) > 0 {
-		l := k.slots[0].lease
-		l.end()
-		delete(s.leases, l.id)
+		s.endLocked(k.slots[0].lease)
 	}
 	k.limited, k.cooled = limited{}, 0
 	s.wakeLocked(key)

@@ -48,6 +48,30 @@ func TestMemoryStoreForgetsLeases(t *testing.T) {
 	assert.Len(t, s.leases, 1)
 }
 
+// A lease that lapsed frees its slots of all its keys, whichever is looked at first.
+func TestMemoryStoreForgetsLapsedLeases(t *testing.T) {
+	slot := func(key string) Demand { return Demand{Key: key, Limits: throttle.Limits{Concurrency: 1}} }
+	for about, calls := range map[string]int{"no other call holds a slot": 0, "another call holds it": 1} {
+		t.Run(about, func(t *testing.T) {
+			s, clock, take := memoryStore(t)
+			for i := range 10 { // so that no call of Take sweeps the keys below
+				take(0, user(i, throttle.Sliding(1, time.Hour)))
+			}
+			take(time.Second, slot("a"), slot("b"))
+			clock.Advance(time.Second)
+			_, err := s.Look(t.Context(), "a")
+			require.NoError(t, err)
+			for range calls {
+				require.Zero(t, take(time.Hour, slot("a")).Wait)
+			}
+			require.NoError(t, s.Forget(t.Context(), "b"))
+			state, err := s.Look(t.Context(), "a")
+			require.NoError(t, err)
+			assert.Equal(t, calls, state.InFlight)
+		})
+	}
+}
+
 // A ticket from before Forget has nothing to get back.
 func TestMemoryStoreForgetsTickets(t *testing.T) {
 	s, _, take := memoryStore(t)

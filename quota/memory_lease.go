@@ -62,12 +62,16 @@ func (h *slotHeap) Pop() any {
 	return s
 }
 
-// lapseLocked frees the slots of k with lapsed leases.
+// lapseLocked ends the lapsed leases on k, with their slots of other keys.
 func (s *memory) lapseLocked(now instant, k *memoryKey) {
 	for len(k.slots) > 0 && k.slots[0].lease.ends <= now {
-		delete(s.leases, k.slots[0].lease.id)
-		heap.Pop(&k.slots)
+		s.endLocked(k.slots[0].lease)
 	}
+}
+
+func (s *memory) endLocked(l *memoryLease) {
+	l.end()
+	delete(s.leases, l.id)
 }
 
 // leaseLocked is the lease of t; nil if it was lost.
