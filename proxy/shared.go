@@ -130,6 +130,9 @@ func (s *shared) Write(p []byte) (int, error) {
 	s.WriteHeader(http.StatusOK)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.stopped {
+		return 0, errLeft
+	}
 	s.takeLocked(len(p))
 	if s.long && len(s.readers) == 0 { // no other client can have it
 		s.mu.Unlock()
