@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"weak"
 
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/hook"
@@ -21,9 +22,10 @@ type layer struct {
 	bare   bool // the policy sets nothing that a guard holds for itself
 	alone  bool // requests pass no guards besides
 
-	mu   sync.Mutex // guards made and most
-	made map[below]*guard.Guard
-	most int // with more of them, idle ones are forgotten
+	mu        sync.Mutex // guards all below
+	made      map[below]*guard.Guard
+	most      int                                 // with more of them, idle ones are forgotten
+	forgotten map[below]weak.Pointer[guard.Guard] // which routes and calls may still hold
 }
 
 // leastMade is how many guards a layer has before idle ones are forgotten.
@@ -41,6 +43,7 @@ func (l *layer) init(p guard.Policy, within []*guard.Guard) {
 	l.bare = !l.learns && p.Limits.Concurrency == 0 && len(p.Limits.Windows) == 0 && p.MaxWait == 0 && p.MaxQueue == 0 &&
 		p.Timeout == 0 && p.Breaker == nil && p.Retry == nil && !p.Propagate
 	l.policy, l.made, l.most = p, map[below]*guard.Guard{}, leastMade
+	l.forgotten = map[below]weak.Pointer[guard.Guard]{}
 }
 
 // over returns the guard for requests that pass shared, unless nil. name is
@@ -58,16 +61,32 @@ func (l *layer) over(shared *guard.Guard, preset presets.ID, name string) (*guar
 	if g := l.made[to]; g != nil {
 		return g, nil
 	}
-	g, err := guard.New(l.settings(shared, preset, name))
-	if err != nil {
-		return nil, err
+	g := l.forgotten[to].Value()
+	if g == nil {
+		var err error
+		if g, err = guard.New(l.settings(shared, preset, name)); err != nil {
+			return nil, err
+		}
 	}
-	if len(l.made) >= l.most {
-		maps.DeleteFunc(l.made, func(_ below, g *guard.Guard) bool { return hook.Open[interface{ Idle() bool }](g).Idle() })
-		l.most = max(leastMade, 2*len(l.made))
-	}
+	l.tidyLocked()
 	l.made[to] = g
 	return g, nil
+}
+
+// tidyLocked forgets idle guards if there are many.
+func (l *layer) tidyLocked() {
+	if len(l.made) < l.most {
+		return
+	}
+	maps.DeleteFunc(l.forgotten, func(_ below, g weak.Pointer[guard.Guard]) bool { return g.Value() == nil })
+	maps.DeleteFunc(l.made, func(to below, g *guard.Guard) bool {
+		idle := hook.Open[interface{ Idle() bool }](g).Idle()
+		if idle {
+			l.forgotten[to] = weak.Make(g)
+		}
+		return idle
+	})
+	l.most = max(leastMade, 2*len(l.made))
 }
 
 // settings is the policy of a guard of the layer.

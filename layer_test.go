@@ -91,6 +91,34 @@ func TestGuardsOfATransportAreBounded(t *testing.T) {
 	})
 }
 
+// A guard that was forgotten while a route still had it is not made a second time.
+func TestTheRoutesOfAHostKeepOneGuard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wide, err := guard.New(guard.Policy{Name: "wide"})
+		require.NoError(t, err)
+		rt := headrace.Transport(fine(), "", headrace.WithRegistry(emptyRegistry(t)), headrace.Within(wide), headrace.With(guard.Policy{Limits: perMinute(1)}))
+		client := &http.Client{Transport: rt}
+		send := func(host, model string) {
+			read(t, post(t, client, "https://"+host+".example", `{"model":"`+model+`"}`)) //nolint:bodyclose // read does
+		}
+		for _, model := range []string{"a", "b", "c"} { // three routes, one guard
+			send("shared", model)
+			time.Sleep(time.Minute)
+		}
+		for i := range 1023 { // the last ones come when all routes have been forgotten
+			send("h"+strconv.Itoa(i), "a")
+		}
+		send("shared", "a")
+		time.Sleep(time.Minute)
+		send("last", "a")
+		assert.Less(t, headrace.Made(rt), 1024, "idle guards were forgotten")
+		began := time.Now()
+		send("shared", "a")
+		send("shared", "b")
+		assert.Equal(t, time.Minute, time.Since(began).Truncate(time.Second))
+	})
+}
+
 // So are those with a breaker, unless it is open.
 func TestGuardsWithABreakerAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
