@@ -11,7 +11,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/headrace/headrace/internal/panics"
@@ -53,10 +55,11 @@ func (d Dir) Put(_ context.Context, key string, data []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	in := filepath.Dir(path)
+	if err := makeDirs(in); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	f, err := os.CreateTemp(in, ".new-*")
 	if err != nil {
 		return err
 	}
@@ -67,8 +70,41 @@ func (d Dir) Put(_ context.Context, key string, data []byte) (err error) {
 	}
 	if err != nil {
 		_ = os.Remove(f.Name())
+		return err
+	}
+	return syncDir(in)
+}
+
+// makeDirs makes a directory and those above it, and has them last.
+func makeDirs(name string) error {
+	var changed []string
+	for at := name; ; at = filepath.Dir(at) {
+		if _, err := os.Stat(at); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		changed = append(changed, filepath.Dir(at))
+	}
+	err := os.MkdirAll(name, 0o700)
+	for _, above := range changed {
+		err = cmp.Or(err, syncDir(above))
 	}
 	return err
+}
+
+// syncDir has what was made or renamed in a directory last. Tests replace it.
+var syncDir = func(name string) error { //nolint:gochecknoglobals // see above
+	if runtime.GOOS == "windows" { // which has nothing like it
+		return nil
+	}
+	d, err := os.Open(name) //nolint:gosec // below the directory
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) { // some file systems do not do it
+		err = nil
+	}
+	return errors.Join(err, d.Close())
 }
 
 // Get implements Store.
