@@ -56,7 +56,7 @@ func Run[S any](ctx context.Context, c client.Client, n node.Node[S], state S, o
 		err = json.Unmarshal(k.State, &after)
 	}
 	if err == nil && o.ID == "" { // it cannot be asked for again
-		err = o.Store.Delete(ctx, keptKey(&o, k.id))
+		_ = o.Store.Delete(ctx, keptKey(&o, k.id)) // what is left does no harm
 	}
 	return after, err
 }
