@@ -72,12 +72,15 @@ const (
 	crowded = time.Second
 )
 
+// mostFailures bounds how many failures of a Progress are counted, one by one: it may be nonsense.
+const mostFailures = 1 << 20
+
 var errCrowded = fmt.Errorf("guard: not admitted within %s", longestAdmission)
 
 // goOn has the call begin where p ended.
 func (c *Call) goOn(p *Progress) {
 	c.number = int32(min(max(0, p.Attempts), 1<<30))
-	c.skip = p.Failures
+	c.skip = min(p.Failures, mostFailures)
 	c.wait.spent = max(0, p.Waited)
 	if p.Since.IsZero() {
 		return

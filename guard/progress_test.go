@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,6 +59,21 @@ func TestAttemptsAreCountedAcrossProcesses(t *testing.T) {
 	require.Equal(t, io.EOF, err)
 	assert.False(t, again)
 	assert.Equal(t, 3, three.Attempts)
+}
+
+// Progress comes from outside: a count that no call can have reached takes no time.
+func TestAnAttemptCountsNoNonsense(t *testing.T) {
+	asked := 0
+	policy := guard.Policy{Retry: &retry.Policy{MaxAttempts: math.MaxInt, Retryable: func(error) bool {
+		if asked++; asked > 1<<21 {
+			t.Fatal("it counts for ever")
+		}
+		return true
+	}}}
+	next, again, err := attemptAt(t, policy, guard.Progress{Failures: math.MaxInt}, returning(io.EOF))
+	require.Equal(t, io.EOF, err)
+	assert.True(t, again)
+	assert.LessOrEqual(t, next.Delay, time.Minute)
 }
 
 // A rejected call is no attempt, holds nothing while it waits, and gives up after MaxWait.
