@@ -80,7 +80,7 @@ func (k *Keeper) KeepFor(body io.ReadCloser, length int64, d time.Duration) *Ans
 	k.alarms.Set(r.alarm, patience)
 	defer k.alarms.Clear(r.alarm)
 	if <-r.events == late {
-		return &Answer{err: io.ErrUnexpectedEOF}
+		return &Answer{head: a.head, err: io.ErrUnexpectedEOF}
 	}
 	a.head, a.rest = append(a.head, r.last...), nil
 	if r.err != io.EOF { //nolint:errorlint // readers return it as it is

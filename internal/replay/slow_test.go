@@ -51,7 +51,7 @@ func TestKeepFor(t *testing.T) {
 		}, "ab", 2 * time.Second, io.ErrUnexpectedEOF},
 		"stuck for good": {func() io.ReadCloser {
 			return &stuck{text: strings.NewReader("ab"), closed: make(chan struct{}), deaf: true}
-		}, "", 3 * time.Second, io.ErrUnexpectedEOF},
+		}, "ab", 3 * time.Second, io.ErrUnexpectedEOF},
 		"panics": {func() io.ReadCloser { return io.NopCloser(io.MultiReader(readPanic{})) }, "", 0, errRead},
 	} {
 		t.Run(name, func(t *testing.T) {
