@@ -78,9 +78,11 @@ func TestTheKeyGoesToItsOwnHostOnly(t *testing.T) {
 	p.env = []string{"OPENAI_API_KEY=" + canary}
 	status, _, errs := p.do("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1")
 	require.Zero(t, status, errs)
-	status, _, errs = p.do("run", "r.jsonl", "--api-key-env", canary)
-	require.Equal(t, 2, status)
-	assert.Contains(t, errs, "--api-key-env")
+	for _, args := range [][]string{{"r.jsonl", "--api-key-env", canary}, {"r.jsonl", canary}, {canary}} {
+		status, _, errs = p.do(append([]string{"run"}, args...)...)
+		require.Equal(t, 2, status)
+		assert.NotContains(t, errs, canary)
+	}
 	p.env = nil
 	status, _, errs = p.do("run", "r.jsonl")
 	require.Equal(t, 2, status)

@@ -198,11 +198,11 @@ func (r *Run) key(p *problems, name string, getenv func(string) string) {
 	if r.KeyName == "" {
 		return
 	}
-	if strings.ContainsAny(r.KeyName, " =-:/") {
+	value := strings.TrimSpace(getenv(r.KeyName))
+	if strings.ContainsAny(r.KeyName, " =-:/") || value == "" && LooksLikeKey(r.KeyName) {
 		p.addf("--api-key-env", "it is the name of an environment variable, such as %s, and not the key itself", cmp.Or(own.env, "OPENAI_API_KEY"))
 		return
 	}
-	value := strings.TrimSpace(getenv(r.KeyName))
 	if value == "" && !r.DryRun {
 		p.addf("--api-key-env", "the environment variable %s is not set: set it to the key, or name another", r.KeyName)
 	}
@@ -234,17 +234,6 @@ func (r *Run) Credentials() bool {
 		}
 	}
 	return false
-}
-
-// Secretive reports whether a header or a field of that name is likely to hold a secret.
-func Secretive(name string) bool {
-	name = strings.ToLower(name)
-	for _, word := range []string{"auth", "key", "token", "secret", "cookie", "password", "signature"} {
-		if strings.Contains(name, word) {
-			return true
-		}
-	}
-	return name == "sig"
 }
 
 func (r *Run) bounds(p *problems) {
