@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"strings"
@@ -129,12 +130,16 @@ func TestAProxyOfTheEnvironment(t *testing.T) {
 	}})
 	p.requests(50)
 	at := strings.TrimPrefix(p.provider.URL(), "http://")
+	denying := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusProxyAuthRequired) }))
+	t.Cleanup(denying.Close)
+	denies := strings.TrimPrefix(denying.URL, "http://")
 	for _, c := range []struct {
 		proxy  string
 		status int
 		want   string
 	}{
 		{"HTTPS_PROXY=https://" + at, 1, "through the proxy " + at + " (HTTPS_PROXY): the proxy does not use TLS: its URL has to begin with http://. Check HTTPS_PROXY"},
+		{"HTTPS_PROXY=" + denies, 1, "through the proxy " + denies + " (HTTPS_PROXY): the proxy refused to connect: status 407. Check the user and the password in HTTPS_PROXY\n"},
 		{"HTTP_PROXY=ftp://me:" + canary + "@127.0.0.1:1", 2, "HTTP_PROXY: its scheme is not supported: use http, https, socks5 or socks5h\n"},
 		{"HTTP_PROXY=http://me:" + canary + "@:3128", 2, "HTTP_PROXY: it is not the URL of a proxy: use one such as"},
 		{"http_proxy=http://me:" + canary + "@127.0.0.1:1", 1, "service.invalid cannot be reached through the proxy 127.0.0.1:1 (http_proxy): "},

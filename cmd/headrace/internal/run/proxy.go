@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -24,12 +25,35 @@ func (p proxy) through() string {
 	return fmt.Sprintf(" through the proxy %s (%s)", p.host, p.variable)
 }
 
-// first is what to check first.
-func (p proxy) first() string {
-	if p == (proxy{}) {
-		return ""
+// check is what to check if a service cannot be reached because of err.
+func (p proxy) check(err error) string {
+	const rest = "--base-url, and whether the service is up"
+	switch {
+	case p == (proxy{}):
+		return rest
+	case errors.As(err, new(*deniedError)):
+		return p.credentials()
 	}
-	return p.variable + ", "
+	return p.variable + ", " + rest
+}
+
+// credentials is what to check after a 407.
+func (p proxy) credentials() string { return "the user and the password in " + p.variable }
+
+// deniedError is a 407 of a proxy that was asked for a connection.
+type deniedError struct{ text string }
+
+func (e *deniedError) Error() string { return e.text }
+
+// lostError is the error of a call that has reached no server because of err; text says how far it got.
+func lostError(err error, text string) error {
+	if by, ok := errors.AsType[interface {
+		error
+		ProxyStatus() int
+	}](err); ok && by.ProxyStatus() == http.StatusProxyAuthRequired {
+		return &deniedError{text}
+	}
+	return errors.New(text)
 }
 
 // proxyFor returns the proxy for base, also as a URL, which is nil if there is none.
