@@ -145,7 +145,14 @@ func TestAProxyOfTheEnvironment(t *testing.T) {
 		{"http_proxy=http://me:" + canary + "@127.0.0.1:1", 1, "service.invalid cannot be reached through the proxy 127.0.0.1:1 (http_proxy): "},
 		{"http_proxy=http://me:" + canary + "@127.0.0.1:1", 1, "connection refused. Check http_proxy, --base-url, and whether the service is up"},
 		{"HTTP_PROXY=http://me:" + canary + "@[", 2, "HTTP_PROXY: it is not the URL of a proxy"},
-		{"HTTP_PROXY=http://me:" + canary + "@", 2, "HTTP_PROXY: it is not the URL of a proxy: use one such as http://localhost:3128, or set NO_PROXY for service.invalid"},
+		{"HTTP_PROXY=http://me:" + canary + "@", 2, "HTTP_PROXY: it is not the URL of a proxy: use one such as http://localhost:3128, with %2F for a / in its password, or set NO_PROXY for service.invalid"},
+		{"HTTP_PROXY=http://u:/" + canary + "@127.0.0.1:1", 2, "HTTP_PROXY: it is not the URL of a proxy"},
+		{"HTTP_PROXY=http://u:9/" + canary + "@127.0.0.1:1", 2, "HTTP_PROXY: it is not the URL of a proxy"},
+		{"HTTP_PROXY=http://u:9?" + canary + "@127.0.0.1:1", 2, "HTTP_PROXY: it is not the URL of a proxy"},
+		{"HTTP_PROXY=http://u:9#" + canary + "@127.0.0.1:1", 2, "HTTP_PROXY: it is not the URL of a proxy"},
+		{"HTTP_PROXY=http://u:@9/" + canary + "@127.0.0.1:1", 2, "HTTP_PROXY: it is not the URL of a proxy"},
+		{"HTTP_PROXY=http://u:%zz" + canary + "@127.0.0.1:1", 2, "HTTP_PROXY: it is not the URL of a proxy"},
+		{"HTTP_PROXY=http://u:" + canary + "%2F@127.0.0.1:1", 1, "service.invalid cannot be reached through the proxy 127.0.0.1:1 (HTTP_PROXY)"},
 		{"HTTP_PROXY=" + at, 3, "/v1/chat/completions through the proxy " + at + " (HTTP_PROXY) all failed in the same way: 407: "},
 		{"HTTP_PROXY=" + at, 3, "Check the user and the password in HTTP_PROXY"},
 		{"HTTP_PROXY=http://me:" + canary + "@" + at, 0, "50 requests: 50 done"},
@@ -158,7 +165,14 @@ func TestAProxyOfTheEnvironment(t *testing.T) {
 		status, _, errs := p.do("run", "r.jsonl", "--base-url", base, "--fresh")
 		assert.Equal(t, c.status, status, errs)
 		assert.Contains(t, errs, c.want)
+		assert.NotContains(t, errs, canary)
+		if c.status == 2 {
+			assert.NotContains(t, errs, "9", "no part of a password")
+		}
 	}
+	p.env = []string{"HTTP_PROXY=http://u:%zz@127.0.0.1:1"} // addresses of this machine do not need it
+	status, _, errs := p.do("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1", "--header", "Proxy-Authorization: x", "--fresh")
+	assert.Zero(t, status, errs)
 }
 
 func TestAFolderOfRequests(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 
+	"golang.org/x/net/http/httpproxy"
+
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
 )
 
@@ -56,15 +58,16 @@ func lostError(err error, text string) error {
 	return errors.New(text)
 }
 
-// proxyFor returns the proxy for base, also as a URL, which is nil if there is none.
+// proxyFor returns the proxy for base, also as a URL, which is nil if there is none. Errors do not repeat the value of the variable, because it
+// may hold a password.
 func proxyFor(base *url.URL) (p proxy, through *url.URL, err error) {
 	through, err = http.ProxyFromEnvironment(&http.Request{URL: base})
 	variable := proxyVariable(base.Scheme, os.Getenv)
 	switch {
-	case err != nil, through != nil && (through.Hostname() == "" || strings.HasSuffix(through.Host, ":")): // a text with the value may hold a password
-		return p, nil, &settings.Error{Flag: variable, Problem: "it is not the URL of a proxy: use one such as http://localhost:3128, or set NO_PROXY for " + base.Hostname()}
-	case through == nil:
+	case err == nil && through == nil && !ignored(base, variable):
 		return p, nil, nil
+	case err != nil, through == nil, through.Hostname() == "", strings.HasSuffix(through.Host, ":"), cutShort(through):
+		return p, nil, &settings.Error{Flag: variable, Problem: "it is not the URL of a proxy: use one such as http://localhost:3128, with %2F for a / in its password, or set NO_PROXY for " + base.Hostname()}
 	}
 	switch through.Scheme {
 	case "http", "https", "socks5", "socks5h":
@@ -72,6 +75,20 @@ func proxyFor(base *url.URL) (p proxy, through *url.URL, err error) {
 		return p, nil, &settings.Error{Flag: variable, Problem: "its scheme is not supported: use http, https, socks5 or socks5h"}
 	}
 	return proxy{through.Host, variable}, through, nil
+}
+
+// cutShort reports whether the host of u ends at a character of the user or the password that is not escaped.
+func cutShort(u *url.URL) bool { return strings.Contains(u.Path+u.RawQuery+u.Fragment, "@") }
+
+// ignored reports whether net/http ignores the proxy of a variable for base because its value is not a URL.
+func ignored(base *url.URL, variable string) bool {
+	if os.Getenv(variable) == "" {
+		return false
+	}
+	c := httpproxy.FromEnvironment()
+	c.HTTPProxy, c.HTTPSProxy = "http://localhost", "http://localhost"
+	valid, err := c.ProxyFunc()(base)
+	return err == nil && valid != nil // NO_PROXY does not exclude it
 }
 
 // proxyVariable returns the variable that sets the proxy for a scheme, as net/http looks for it.
