@@ -32,7 +32,7 @@ type runCommand struct {
 
 // Help is printed by --help after the list of flags.
 func (*runCommand) Help() string {
-	return `Each line is a request in the format of OpenAI's Batch API or, with --format anthropic, of Anthropic's Message Batches. Results have the format of the same API. Results and failures are written as they arrive, each exactly once, however often the process is stopped or killed. Run the same command again to resume. Flags can also be set in the environment, such as HEADRACE_RPM, and in a file: see --config and docs/cli.md.
+	return `Each line is a request in the format of OpenAI's Batch API or, with --format anthropic, of Anthropic's Message Batches. Results have the format of the same API. Results and failures are written as they arrive, each exactly once, however often the process is stopped or killed. Run the same command again, without --fresh, to resume. Flags can also be set in the environment, such as HEADRACE_RPM, and in a file: see --config and docs/cli.md.
 
 Examples:
   headrace run requests.jsonl

@@ -15,7 +15,7 @@ func (j *Job) share(stop context.CancelCauseFunc) (leave func() error, err error
 	log := event.Slog(j.Log, event.WithLevel(level))
 	var first atomic.Pointer[StopError]
 	j.guard, leave, err = j.Guard(func(err error) error {
-		first.CompareAndSwap(nil, &StopError{Sharing, fmt.Sprintf("--share: %s cannot admit calls: %s; once it is available, run the same command again",
+		first.CompareAndSwap(nil, &StopError{Sharing, fmt.Sprintf("--share: %s cannot admit calls: %s; once it is available, resume the run",
 			settings.WithoutPassword(j.Share), settings.Plain(err))})
 		why := first.Load()
 		stop(why)
