@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/requests"
+	"github.com/headrace/headrace/group"
 	"github.com/headrace/headrace/httpclient"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/presets/dialect"
@@ -30,6 +31,8 @@ type Run struct {
 	Dialect dialect.Dialect
 	Spec    registry.Spec // of the limiter
 	Token   string        // of the dashboard; if empty, the dashboard is read-only
+
+	group *group.Group // of --share; nil if it is something else
 }
 
 // Error is an invalid flag, which the user has to change. Nothing was sent.

@@ -184,7 +184,13 @@ func (r *Run) guardName() string {
 // failed is called with its error, and returns the error of the call. The observer receives the events of the
 // guard; it may be nil.
 func (r *Run) Guard(failed func(error) error, observer event.Observer) (g *guard.Guard, end func() error, err error) {
-	reg, err := registry.New(r.registry(failed, observer))
+	config := r.registry(failed, observer)
+	config.Open["group"] = registry.JoinGroup(func(ctx context.Context, address string) (*group.Group, error) {
+		joined, err := group.Join(ctx, address)
+		r.group = joined
+		return joined, err
+	})
+	reg, err := registry.New(config)
 	if err != nil {
 		if r.Share != "" {
 			err = &Error{"--share", WithoutPassword(r.Share) + ": " + Plain(err)}
@@ -196,6 +202,18 @@ func (r *Run) Guard(failed func(error) error, observer event.Observer) (g *guard
 		return nil, nil, errors.Join(err, reg.Close())
 	}
 	return g, reg.Close, nil
+}
+
+// Alone returns why the run has no connection to the other members of its group, and an empty text if it has one or is not in a
+// group.
+func (r *Run) Alone() string {
+	if r.group == nil {
+		return ""
+	}
+	if s := r.group.Stats(); s.Role == group.Alone {
+		return s.Reason
+	}
+	return ""
 }
 
 // startsWith is how many calls a run has in flight at first if nothing is known of its limits. The number doubles
