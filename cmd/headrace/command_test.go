@@ -392,6 +392,22 @@ func TestARunNamesALongWaitOnce(t *testing.T) {
 	}
 }
 
+// A wait for limits of this program is described without terms of the library.
+func TestALimitThatIsTooLow(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(3)
+	status, _, errs := p.run("--limit", "1/h", "--max-wait", "2s")
+	require.Equal(t, 75, status)
+	assert.Contains(t, errs, "\n2 requests left for later; the first one because of: the limits do not admit it within 2s (--max-wait)\n")
+
+	cmd := p.command("run", "-", "--out", "r.results.jsonl", "--errors", "r.errors.jsonl", "--base-url", p.provider.URL()+"/v1")
+	cmd.Stdin = strings.NewReader("")
+	status, _, errs = p.end(cmd, cmd.Run)
+	require.Zero(t, status, errs)
+	assert.Contains(t, errs, "\n1 result of requests that are no longer in standard input (--fresh leaves them out)\n")
+}
+
 // A century is not waited out, whatever --max-wait is up to a day.
 func TestARunDoesNotWaitForACentury(t *testing.T) {
 	t.Parallel()
