@@ -104,6 +104,7 @@ func (r *Run) provider(p *problems) (name string) {
 	case "", string(requests.OpenAI), string(requests.Anthropic):
 	default:
 		p.addf("--format", "%q is not openai or anthropic", r.Format)
+		r.Format = "" // so that there are no problems that follow from it
 	}
 	r.Lines = requests.Format(r.Format)
 	if r.Preset != "" {

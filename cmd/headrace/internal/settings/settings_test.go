@@ -82,6 +82,10 @@ func TestProblemsNameTheirFlag(t *testing.T) {
 	assert.NotContains(t, err.Error(), "secret")
 
 	f = usual()
+	f.Format = "csv"
+	_, err = settings.Resolve(f, env("OPENAI_API_KEY", "k"))
+	require.EqualError(t, err, `--format: "csv" is not openai or anthropic`)
+	f = usual()
 	f.MaxWait = -1
 	_, err = settings.Resolve(f, env("OPENAI_API_KEY", "k"))
 	require.EqualError(t, err, "--max-wait: -1ns is not positive")
