@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -220,13 +221,21 @@ func (r *Run) Alone() string {
 // with each round trip until the first rejection.
 const startsWith = 32
 
-// start has the guard bound the calls from the first one on. Without it, all workers of a run would call at once.
+// start has the controller begin with the first call. Otherwise it begins with the first rejection: without limits all workers of a run would
+// call at once, and within limits that are above those of the provider, it would start from a rate that is far too low.
 func (r *Run) start(g *guard.Guard) error {
 	p := g.Policy()
-	if _, measured := p.Law.(adaptive.Measured); p.Law != nil && !measured || p.Preset != "" || p.Store != nil || p.Limits.Concurrency > 0 || len(p.Limits.Windows) > 0 {
+	_, measured := p.Law.(adaptive.Measured)
+	windows, calls := len(p.Limits.Windows) > 0, p.Limits.Concurrency
+	if p.Law != nil && !measured || p.Preset != "" || p.Store != nil || calls > 0 && !windows {
 		return nil
 	}
-	p.Law = adaptive.Measured{Initial: startsWith}
+	law := adaptive.Measured{Initial: startsWith}
+	if windows { // they bound the start
+		law.Max = max(law.WithDefaults().Max, calls)
+		law.Initial = cmp.Or(calls, law.Max)
+	}
+	p.Law = law
 	return g.Set(p)
 }
 
