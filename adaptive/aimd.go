@@ -117,6 +117,7 @@ type aimd struct {
 	cut      epoch     // the last cut
 	change   epoch     // the last cut or growth
 	sent     int64     // the last call's sequence number
+	sentAt   time.Time // when it was admitted
 	streak   int       // epochs with a refusal, without a success in between
 	frozen   time.Time // nothing grows before
 	reopened reopening.Gate
@@ -151,7 +152,7 @@ func (a *aimd) Slack(time.Time) { a.bound = "" }
 
 // OnSend implements throttle.Governor.
 func (a *aimd) OnSend(now time.Time, s throttle.Sent) {
-	a.sent = s.Seq
+	a.sent, a.sentAt = s.Seq, s.At
 	a.reopened.Sent(now, a.window)
 }
 
@@ -171,7 +172,11 @@ func (a *aimd) OnResult(now time.Time, s throttle.Sent, _ int, f Feedback) {
 
 // OnSignal implements State.
 func (a *aimd) OnSignal(now time.Time, h *RateLimitHit) {
-	a.cutOnce(now, throttle.Sent{At: h.SentAt}, a.Backoff)
+	s := throttle.Sent{At: h.SentAt}
+	if s.At.After(now) { // by another clock: it is inside a call of this limiter, at the latest the last one
+		s = throttle.Sent{At: a.sentAt, Seq: a.sent}
+	}
+	a.cutOnce(now, s, a.Backoff)
 }
 
 // View implements State.

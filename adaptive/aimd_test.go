@@ -307,6 +307,19 @@ func TestASignalCutsOncePerEpochAndLeavesTheGate(t *testing.T) {
 	assert.Equal(t, 2, m.window())
 }
 
+// By another clock, a call may have been sent in the future. It is one of those that were sent before the last cut, unless a call was sent since.
+func TestASignalFromTheFutureCutsOncePerEpoch(t *testing.T) {
+	m := start(t, adaptive.AIMD{Initial: 8})
+	hit := &adaptive.RateLimitHit{SentAt: m.now.Add(time.Hour)}
+	for _, window := range []int{4, 2} {
+		m.send(1)
+		for range 5 {
+			m.after(time.Second).OnSignal(m.now, hit)
+			assert.Equal(t, window, m.window())
+		}
+	}
+}
+
 // Signals cut the window only: the next refusal of its own is still the first.
 func TestASignalDoesNotLengthenTheBackoff(t *testing.T) {
 	m := start(t, adaptive.AIMD{Initial: 16})

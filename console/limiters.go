@@ -85,15 +85,22 @@ func paces(all map[string]float64) []part {
 }
 
 // reason is the sentence on what holds a limiter back, without the numbers that it
-// may begin with and that are shown already.
+// may begin with and that are shown already, nor the remarks in parentheses after them.
 func reason(l *event.LimiterProgress) string {
 	why := clean(l.Why)
-	if strings.HasPrefix(why, strconv.Itoa(l.InFlight)+" in flight") {
-		if _, after, found := strings.Cut(why, ": "); found {
-			return after
+	if !strings.HasPrefix(why, strconv.Itoa(l.InFlight)+" in flight") {
+		return why
+	}
+	numbers, after, found := strings.Cut(why, ": ")
+	if !found {
+		return why
+	}
+	if strings.Count(numbers, "(") > strings.Count(numbers, ")") { // a remark has a colon
+		if end := strings.LastIndex(why, "): "); end >= 0 {
+			after = why[end+len("): "):]
 		}
 	}
-	return why
+	return after
 }
 
 // busiest are n limiters: those that are closed or waited for are the first choice.

@@ -134,6 +134,10 @@ func TestJSONLine(t *testing.T) {
 
 func TestHeld(t *testing.T) {
 	assert.Equal(t, "4 waiting for summarise (held back by the learned rate of 9.9 requests/s, rising until it is refused)", held(busy().Limiters))
+	for _, remark := range []string{"", " (following process 7)", " (alone with 1/2 of each limit: dial tcp 127.0.0.1:1: connection refused)", " (alone: a: b) (without the store: timeout)"} {
+		why := "0 in flight, 2 waiting" + remark + ": held back by 3/s for another 2s (that of a: b)"
+		assert.Equal(t, "2 waiting for a (held back by 3/s for another 2s (that of a: b))", held([]event.LimiterProgress{{Name: "a", Waiting: 2, Why: why}}))
+	}
 	assert.Equal(t, "2 waiting for a (some other wording)", held([]event.LimiterProgress{{Name: "a", Waiting: 2, Why: "some other wording"}}))
 	assert.Empty(t, held(over().Limiters))
 }

@@ -132,9 +132,10 @@ func TestWhatCannotTravelIsRefused(t *testing.T) {
 	lost := node.Each("lost", func(*doc) []hidden { return nil },
 		func(context.Context, hidden) (withFunc, error) { return withFunc{}, nil }, func(*doc, []withFunc) {})
 	sunk := node.BatchFunc("sunk", none, size, nil).WithSink(node.SinkFunc(func(context.Context, node.Result[string, int]) error { return nil }))
-	_, err := engine.New(flow.New("f", first).Then(own{}).Then(lost).Then(sunk))
+	some := node.BatchFunc("some", none, size, nil).WithOnError(node.FailFast().Except(func(error) bool { return false }))
+	_, err := engine.New(flow.New("f", first).Then(own{}).Then(lost).Then(sunk).Then(some))
 	require.Error(t, err)
-	for _, part := range []string{`mine: a node of type engine_test.own cannot be sent to another machine`, `node "lost"`, "engine_test.hidden.secret", "engine_test.withFunc.F", "WithSink"} {
+	for _, part := range []string{`mine: a node of type engine_test.own cannot be sent to another machine`, `node "lost"`, "engine_test.hidden.secret", "engine_test.withFunc.F", "WithSink", "WithOnError: Except"} {
 		assert.ErrorContains(t, err, part)
 	}
 	_, err = engine.New(node.Do("state", func(context.Context, *hidden) error { return nil }))

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/headrace/headrace/throttle"
 )
 
 // attach has the other end of l admit the calls from now on. Those in flight are reported to it.
@@ -66,7 +68,12 @@ func (s *seat) handle(l *link, f *frame) error {
 			if s.link == l && s.awaits(f.id) {
 				s.inside.Open(s.closed) // the last word of the leader counts, not the longest
 				s.asked, s.closed = 0, err
-				s.inside.Close(now.Add(min(max(0, c.For), longestClosed)), err)
+				until := now.Add(min(max(0, c.For), longestClosed))
+				if over, ok := err.(*throttle.CostError); ok { //nolint:errorlint // err makes it
+					s.inside.Exclude(until, over)
+				} else {
+					s.inside.Close(until, err)
+				}
 			}
 		})
 	case kindState:

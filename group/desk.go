@@ -168,15 +168,13 @@ func (d *desk) grant(id int64, call *guard.Call, waited bool) {
 	}
 }
 
-// refuse reports to the member that the key is closed because of err, and then that
-// the call is not admitted.
+// refuse reports to the member that the key is closed because of err, for calls as large
+// as this one if that is the reason, and then that the call is not admitted.
 func (d *desk) refuse(id int64, err error) {
 	wait := closedFor
 	if d.key != nil {
 		if closed := time.Until(d.key.inside.Closed()); closed > 0 {
 			wait = closed
-		} else if errors.As(err, new(*throttle.CostError)) {
-			wait = 1 // the calls that wait fail, and no later ones
 		}
 	}
 	f := frame{kind: kindClosed, key: d.number, id: id}
@@ -283,6 +281,7 @@ type closing struct {
 	For   time.Duration `json:"for"`
 	Quota bool          `json:"quota,omitempty"` // it is used up
 	Hit   *rejection    `json:"hit,omitempty"`
+	Large *excess       `json:"large,omitempty"`
 	Text  string        `json:"text"`
 }
 
@@ -293,6 +292,14 @@ type rejection struct {
 	Source     string        `json:"source"`
 }
 
+// excess is a throttle.CostError.
+type excess struct {
+	Unit   throttle.Unit   `json:"unit"`
+	Amount int64           `json:"amount"`
+	Max    int64           `json:"max"`
+	Window throttle.Window `json:"window,omitzero"`
+}
+
 func closingOf(err error, wait time.Duration) closing {
 	c := closing{For: wait, Text: bounded(textOf(err)), Quota: errors.Is(err, adaptive.ErrQuotaExhausted)}
 	if hit, ok := errors.AsType[*adaptive.RateLimitHit](err); ok {
@@ -300,6 +307,9 @@ func closingOf(err error, wait time.Duration) closing {
 		if c.Text = ""; hit.Cause != nil {
 			c.Text = bounded(textOf(hit.Cause))
 		}
+	}
+	if e, ok := errors.AsType[*throttle.CostError](err); ok {
+		c.Large = &excess{e.Unit, e.Amount, e.Max, e.Window}
 	}
 	return c
 }
@@ -317,6 +327,8 @@ func (c *closing) err(name string) error {
 			hit.Cause = remoteError(c.Text)
 		}
 		return hit
+	case c.Large != nil && c.Large.Unit < throttle.Units && c.Large.Amount > c.Large.Max:
+		return &throttle.CostError{Limiter: name, Unit: c.Large.Unit, Amount: c.Large.Amount, Max: c.Large.Max, Window: c.Large.Window}
 	}
 	return remoteError(c.Text)
 }

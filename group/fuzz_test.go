@@ -37,6 +37,7 @@ func streams() (all [][]byte) {
 	}
 	write(open, frame{kind: kindAsk, id: 1}, frame{kind: kindEnd, id: 1, feedback: adaptive.Feedback{Verdict: adaptive.Hit, RetryAfter: time.Hour}}, frame{kind: kindAsk, id: 2})
 	write(frame{kind: kindClosed, id: 1, data: []byte(`{"for":1000000000,"hit":{"kind":1,"retry_after":5},"text":"no"}`)}, frame{kind: kindGrant, id: 1})
+	write(frame{kind: kindClosed, id: 1, data: []byte(`{"for":1000000000,"large":{"amount":5,"max":1,"window":"1/s"},"text":"no"}`)})
 	write(frame{kind: kindState, data: []byte(`{"members":4,"pace":[1,2],"hold":{"gate":1000},"saved":{}}`)}, frame{kind: kindEvent, data: []byte(`{"kind":3,"err":"x"}`)})
 	return all
 }

@@ -117,6 +117,46 @@ func TestAUsedUpQuota(t *testing.T) {
 	soon(t, func() bool { return b.Do(t.Context(), throttle.Cost{}, nothing) == nil })
 }
 
+// A call that is larger than a limit of the group fails with a *throttle.CostError, alone: those behind it and those of other members wait on.
+func TestALimitOfTheGroupBelowACall(t *testing.T) {
+	at := address(t)
+	limit := throttle.Sliding(100, time.Hour).Of(throttle.Tokens)
+	first, second := joined(t, at), joined(t, at)
+	a := guarded(t, first, guard.Policy{Name: "k", Limits: throttle.Limits{Concurrency: 1, Windows: []throttle.Window{limit}}})
+	held := a.Begin(throttle.Cost{})
+	_, err := held.Admit(t.Context())
+	require.NoError(t, err)
+	b := guarded(t, second, guard.Policy{Name: "k"}) // the limits of the first one apply
+
+	outer, err := guard.New(guard.Policy{Name: "outer"})
+	require.NoError(t, err)
+	var wg sync.WaitGroup
+	waiting := 0
+	wait := func(g *guard.Guard, tokens int64, ended func(error)) {
+		wg.Go(func() { ended(g.Do(t.Context(), throttle.Cost{Tokens: tokens}, nothing)) })
+		waiting++
+		require.Eventually(t, func() bool { return a.Stats().Waiting+b.Stats().Waiting == waiting }, 10*time.Second, time.Millisecond)
+	}
+	small := func(err error) { assert.NoError(t, err) }
+	large := func(err error) {
+		var cost *throttle.CostError
+		if assert.ErrorAs(t, err, &cost) {
+			assert.Equal(t, throttle.CostError{Limiter: "k", Unit: throttle.Tokens, Amount: 101, Max: 100, Window: limit}, *cost)
+		}
+	}
+	wait(a, 1, small)
+	for _, g := range []*guard.Guard{b, guard.Join(outer, b)} {
+		wait(g, 1, small)
+		wait(g, 101, large)
+		wait(g, 1, small)
+	}
+	_, _ = held.End(adaptive.Feedback{Verdict: adaptive.OK})
+	wg.Wait()
+	require.NoError(t, b.Stats().Closed)
+	assert.ErrorAs(t, b.Try(t.Context(), throttle.Cost{Tokens: 102}, nothing), new(*throttle.CostError))
+	assert.NoError(t, b.Do(t.Context(), throttle.Cost{Tokens: 2}, nothing))
+}
+
 // What was learned is forgotten by the leader, by the members, and by the leader that is next.
 func TestResetIsForTheGroup(t *testing.T) {
 	at := address(t)

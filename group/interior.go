@@ -13,6 +13,7 @@ import (
 type interior interface {
 	Update(f func(now time.Time))
 	Close(until time.Time, cause error)
+	Exclude(until time.Time, over *throttle.CostError)
 	Open(cause error)
 	Closed() (until time.Time)
 	Memory() (m reopening.Memory, cause error)

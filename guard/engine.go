@@ -22,6 +22,7 @@ type engine interface {
 	End(p throttle.Permit, actual throttle.Cost) *throttle.Sent
 	Retract(p throttle.Permit) *throttle.Sent
 	Close(t time.Time, cause error)
+	Exclude(t time.Time, over *throttle.CostError)
 	Open(cause error)
 	InFlight() int
 	Add(n int)

@@ -58,14 +58,18 @@ func (c *Call) tryRemote(ctx context.Context, k *attempt) (done ends, err error)
 }
 
 // Update runs f under the lock of the limiter, and then serves the queue. f does not
-// call other methods than Close and Open.
+// call other methods than Close, Exclude and Open.
 func (i shown) Update(f func(now time.Time)) { i.g.update(f) }
 
 // Close fails all waiting and later calls with cause until then. It is called by f
 // of Update.
 func (i shown) Close(until time.Time, cause error) { i.g.engine.Close(until, cause) }
 
-// Open undoes a Close with cause. It is called by f of Update.
+// Exclude fails waiting and later calls that cost more than over.Max until then. It is called by f of
+// Update.
+func (i shown) Exclude(until time.Time, over *throttle.CostError) { i.g.engine.Exclude(until, over) }
+
+// Open undoes a Close or an Exclude with cause. It is called by f of Update.
 func (i shown) Open(cause error) { i.g.engine.Open(cause) }
 
 // Closed returns when a call next looks at a key that the provider has closed; zero

@@ -36,6 +36,9 @@ func (e *proxyError) Error() string {
 	return fmt.Sprintf("the proxy refused to connect: status %d", e.status)
 }
 
+// ProxyStatus is the status of the response.
+func (e *proxyError) ProxyStatus() int { return e.status }
+
 // Redact returns e, which holds no secret.
 func (e *proxyError) Redact([]string) error { return e }
 

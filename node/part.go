@@ -122,6 +122,9 @@ func (b *Batch[S, In, Out]) Part(inside.Key) (p engine.Part, nodes []any, check 
 		if b.sink != nil {
 			problems.Addf("WithSink", "a sink belongs to one machine: store the results in Post")
 		}
+		if b.onError.uncounted != nil {
+			problems.Addf("WithOnError", "Except belongs to one machine: leave it out")
+		}
 		return problems.Err()
 	}
 }

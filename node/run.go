@@ -305,6 +305,9 @@ func (r *run[S, In, Out]) rule(t *task[In, Out]) {
 		return
 	}
 	t.ruled = true
+	if !r.b.onError.counts(t.res.Err) {
+		return
+	}
 	if n, most := r.failed.Add(1), r.b.onError.allows(); n > most {
 		r.stop(&TooManyFailuresError{Failures: n, Allowed: most, Last: t.res.Err, of: r.out.origin(), index: t.res.Index})
 	}

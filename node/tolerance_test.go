@@ -2,6 +2,7 @@ package node_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -87,6 +88,32 @@ func TestFailuresNeedNotBeInARow(t *testing.T) {
 	out, err := m.All(t.Context(), numbers(10))
 	require.Error(t, err)
 	assert.Equal(t, []int{0, 0, 2, 0, 4, 0, 0, 0, 0, 0}, out, "stopped at the third failure, item 5")
+}
+
+func TestFailuresThatDoNotCount(t *testing.T) {
+	for name, c := range map[string]struct {
+		except func(error) bool
+		failed int64
+	}{
+		"some":                   {func(err error) bool { return errors.Is(err, errBoom) }, 8}, // the third that counts is item 7
+		"all":                    {func(error) bool { return true }, 10},
+		"none":                   {func(error) bool { return false }, 3},
+		"nil":                    {nil, 3},
+		"a function that panics": {func(error) bool { panic("no") }, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := node.Map("m", func(_ context.Context, i int) (int, error) {
+				if i == 1 || i == 4 || i == 7 {
+					return 0, &codeError{i}
+				}
+				return 0, errBoom
+			}).WithOnError(node.MaxFailures(2).Except(c.except)).All(t.Context(), numbers(10))
+			var failed *node.BatchError
+			require.ErrorAs(t, err, &failed)
+			assert.Equal(t, c.failed, failed.Counts.Failed)
+			assert.Equal(t, c.failed < 10, errors.As(failed.Stopped, new(*node.TooManyFailuresError)))
+		})
+	}
 }
 
 // A policy that is broken by the very last item has stopped the run as well.

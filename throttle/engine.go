@@ -94,7 +94,7 @@ func (e engine) end(p Permit, how ending, actual *Cost) *Sent {
 	return &e.l.ended
 }
 
-// Open undoes a Close with cause, unless another one holds. Under the lock.
+// Open undoes a Close or an Exclude with cause, unless another one holds. Under the lock.
 func (e engine) Open(cause error) {
 	if cause != nil && e.l.closed.cause == cause { //nolint:errorlint // it is the one that was given
 		e.l.closed = closing{}
@@ -104,6 +104,10 @@ func (e engine) Open(cause error) {
 // Close closes the limiter until t or, if that is zero, until Reopen. Of several
 // reasons the one that holds longest counts. Under the lock.
 func (e engine) Close(t time.Time, cause error) { e.l.closeLocked(t, cause) }
+
+// Exclude rejects waiting and later calls that cost more than over.Max of its Unit until t, unless the limiter is closed. Their
+// error is over, with their own Amount. Under the lock.
+func (e engine) Exclude(t time.Time, over *CostError) { e.l.excludeLocked(t, over) }
 
 // InFlight is how many permits have not ended, and calls that were added. Under the lock.
 func (e engine) InFlight() int { return e.l.inFlight + e.l.added }

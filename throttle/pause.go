@@ -27,18 +27,35 @@ func (l *Limiter) Resume() {
 	l.tell(event.LimiterReopened, 0, "the pause was ended", nil)
 }
 
-// closing is a limiter that rejects every call.
+// closing is a limiter that rejects every call or, with over, those that cost more than over.Max.
 type closing struct {
 	cause error   // nil: it is open
 	until instant // it is open again from then on
+	over  *excess // what the cause says; may be nil
 }
+
+type excess CostError
 
 // reason is why no call is admitted now; nil if calls are.
 func (c *closing) reason(now instant) error {
 	if c.cause != nil && now >= c.until {
 		*c = closing{}
 	}
+	if c.over != nil {
+		return nil
+	}
 	return c.cause
+}
+
+// rejects is why a is not admitted now; nil if it is.
+func (c *closing) rejects(now instant, a *amounts) error {
+	err := c.reason(now)
+	if c.over != nil && a[c.over.Unit] > c.over.Max {
+		e := CostError(*c.over)
+		e.Amount = a[e.Unit]
+		err = &e
+	}
+	return err
 }
 
 // Close rejects all waiting and later calls with cause or, if it is nil, a
@@ -62,7 +79,14 @@ func (l *Limiter) closeLocked(t time.Time, cause error) {
 	if cause == nil {
 		cause = errClosed
 	}
-	l.closed, l.recheck = closing{cause, until}, true
+	l.closed, l.recheck = closing{cause: cause, until: until}, true
+}
+
+// excludeLocked rejects calls that cost more than over.Max until t, unless the limiter is closed.
+func (l *Limiter) excludeLocked(t time.Time, over *CostError) {
+	if l.closed.reason(l.last) == nil {
+		l.closed, l.recheck = closing{over, l.clock.Until(t), (*excess)(over)}, true
+	}
 }
 
 // Reopen ends Close. Limits, history and a pause stay.

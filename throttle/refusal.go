@@ -5,7 +5,7 @@ import "context"
 // refusalLocked is why a is not even queued.
 func (l *Limiter) refusalLocked(now instant, a *amounts) error {
 	if l.closed.cause != nil {
-		if err := l.closed.reason(now); err != nil {
+		if err := l.closed.rejects(now, a); err != nil {
 			return err
 		}
 	}

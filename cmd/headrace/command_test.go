@@ -34,7 +34,7 @@ func TestHelp(t *testing.T) {
 	_, out, _ := p.do("exec", "--help")
 	assert.Contains(t, out, "Usage: headrace exec [flags] -- COMMAND [ARGUMENTS]\n\nRun a command")
 	_, out, _ = p.do("run", "--help")
-	for _, want := range []string{"Examples:", "headrace run requests.jsonl --retry-failed", "130  interrupted by Ctrl-C", "--max-wait"} {
+	for _, want := range []string{"Examples:", "headrace run requests.jsonl --retry-failed", "130  interrupted by Ctrl-C; run it again, without --fresh,", "--max-wait"} {
 		assert.Contains(t, out, want)
 	}
 }
@@ -390,6 +390,22 @@ func TestARunNamesALongWaitOnce(t *testing.T) {
 	for _, wait := range regexp.MustCompile(`\d+h\d+m\d+s`).FindAllString(errs, -1) {
 		assert.Equal(t, "8760h0m0s", wait)
 	}
+}
+
+// A wait for limits of this program is described without terms of the library.
+func TestALimitThatIsTooLow(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(3)
+	status, _, errs := p.run("--limit", "1/h", "--max-wait", "2s")
+	require.Equal(t, 75, status)
+	assert.Contains(t, errs, "\n2 requests left for later; the first one because of: the limits do not admit it within 2s (--max-wait)\n")
+
+	cmd := p.command("run", "-", "--out", "r.results.jsonl", "--errors", "r.errors.jsonl", "--base-url", p.provider.URL()+"/v1")
+	cmd.Stdin = strings.NewReader("")
+	status, _, errs = p.end(cmd, cmd.Run)
+	require.Zero(t, status, errs)
+	assert.Contains(t, errs, "\n1 result of requests that are no longer in standard input (--fresh leaves them out)\n")
 }
 
 // A century is not waited out, whatever --max-wait is up to a day.

@@ -175,8 +175,8 @@ func (p *place) watched(args ...string) shown {
 	}}
 }
 
-// limitBelow plays a run of n requests, of which the last is large, with the limit set below it while the first one is out.
-func limitBelow(t *testing.T, n int, flags ...string) (p *place, run []string, status int, errs string) {
+// limitBelow plays a run of three requests, of which the second is large, with the limit set below it while the first one is out.
+func limitBelow(t *testing.T, flags ...string) (p *place, run []string, status int, errs string) {
 	t.Helper()
 	begun, limited := make(chan struct{}, 1), make(chan struct{})
 	free := sync.OnceFunc(func() { close(limited) })
@@ -188,11 +188,7 @@ func limitBelow(t *testing.T, n int, flags ...string) (p *place, run []string, s
 		return nil
 	}})
 	t.Cleanup(free) // before the provider closes
-	var lines strings.Builder
-	for i := range n - 1 {
-		lines.WriteString(request(i))
-	}
-	p.write("r.jsonl", lines.String()+strings.Replace(request(n-1), "Tell", strings.Repeat("Tell ", 2000), 1))
+	p.write("r.jsonl", request(0)+strings.Replace(request(1), "Tell", strings.Repeat("Tell ", 2000), 1)+request(2))
 	p.env = []string{"HEADRACE_TOKEN=" + ctlToken}
 	run = append([]string{"run", "r.jsonl", "--base-url", p.provider.URL() + "/v1", "--progress", "plain", "--concurrency", "1"}, flags...)
 	w := p.watched(run...)
@@ -207,7 +203,7 @@ func limitBelow(t *testing.T, n int, flags ...string) (p *place, run []string, s
 // A request that no longer fits a limit set in the middle of a run is left for the next one, which begins with its own limits.
 func TestALimitBelowARequest(t *testing.T) {
 	t.Parallel()
-	p, run, status, errs := limitBelow(t, 3, "--report", "report.json")
+	p, run, status, errs := limitBelow(t, "--report", "report.json")
 	assert.Equal(t, 75, status, errs)
 	assert.Contains(t, errs, "3 requests: 2 done, 0 failed, 1 left")
 	assert.Contains(t, errs, "1 request left for later; the first one because of: it may take 2503 tokens (estimated), and the limit now in force, 1000 tokens/min, admits no more than 1000 at once\n")
@@ -223,14 +219,14 @@ func TestALimitBelowARequest(t *testing.T) {
 // A request that no longer fits is not a failure that --max-failures counts.
 func TestMaxFailuresAndALoweredLimit(t *testing.T) {
 	t.Parallel()
-	p, run, status, errs := limitBelow(t, 2, "--max-failures", "0")
+	p, run, status, errs := limitBelow(t, "--max-failures", "0")
 	assert.Equal(t, 75, status, errs)
-	assert.Contains(t, errs, "2 requests: 1 done, 0 failed, 1 left")
+	assert.Contains(t, errs, "3 requests: 2 done, 0 failed, 1 left")
 	assert.NotContains(t, errs, "because of --max-failures")
 
 	status, _, errs = p.do(run...)
 	require.Zero(t, status, errs)
-	assert.Len(t, p.lines("r.results.jsonl"), 2)
+	assert.Len(t, p.lines("r.results.jsonl"), 3)
 }
 
 // A run is shown while it goes on, and to drain it is to stop it as Ctrl-C does.

@@ -337,6 +337,9 @@ func TestAChangedRequest(t *testing.T) {
 	status, _, errs = p.run("--header", "X-Variant: b")
 	require.Equal(t, 2, status)
 	assert.Contains(t, errs, "were made with other settings")
+	status, _, errs = p.do("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1/")
+	assert.Equal(t, 1, status, "a slash at the end makes no difference")
+	assert.NotContains(t, errs, "were made with other settings")
 
 	status, _, errs = p.run("--fresh")
 	require.Zero(t, status, errs)

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"strings"
@@ -78,9 +79,11 @@ func TestTheKeyGoesToItsOwnHostOnly(t *testing.T) {
 	p.env = []string{"OPENAI_API_KEY=" + canary}
 	status, _, errs := p.do("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1")
 	require.Zero(t, status, errs)
-	status, _, errs = p.do("run", "r.jsonl", "--api-key-env", canary)
-	require.Equal(t, 2, status)
-	assert.Contains(t, errs, "--api-key-env")
+	for _, args := range [][]string{{"r.jsonl", "--api-key-env", canary}, {"r.jsonl", canary}, {canary}} {
+		status, _, errs = p.do(append([]string{"run"}, args...)...)
+		require.Equal(t, 2, status)
+		assert.NotContains(t, errs, canary)
+	}
 	p.env = nil
 	status, _, errs = p.do("run", "r.jsonl")
 	require.Equal(t, 2, status)
@@ -127,18 +130,29 @@ func TestAProxyOfTheEnvironment(t *testing.T) {
 	}})
 	p.requests(50)
 	at := strings.TrimPrefix(p.provider.URL(), "http://")
+	denying := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusProxyAuthRequired) }))
+	t.Cleanup(denying.Close)
+	denies := strings.TrimPrefix(denying.URL, "http://")
 	for _, c := range []struct {
 		proxy  string
 		status int
 		want   string
 	}{
 		{"HTTPS_PROXY=https://" + at, 1, "through the proxy " + at + " (HTTPS_PROXY): the proxy does not use TLS: its URL has to begin with http://. Check HTTPS_PROXY"},
+		{"HTTPS_PROXY=" + denies, 1, "through the proxy " + denies + " (HTTPS_PROXY): the proxy refused to connect: status 407. Check the user and the password in HTTPS_PROXY\n"},
 		{"HTTP_PROXY=ftp://me:" + canary + "@127.0.0.1:1", 2, "HTTP_PROXY: its scheme is not supported: use http, https, socks5 or socks5h\n"},
 		{"HTTP_PROXY=http://me:" + canary + "@:3128", 2, "HTTP_PROXY: it is not the URL of a proxy: use one such as"},
 		{"http_proxy=http://me:" + canary + "@127.0.0.1:1", 1, "service.invalid cannot be reached through the proxy 127.0.0.1:1 (http_proxy): "},
 		{"http_proxy=http://me:" + canary + "@127.0.0.1:1", 1, "connection refused. Check http_proxy, --base-url, and whether the service is up"},
 		{"HTTP_PROXY=http://me:" + canary + "@[", 2, "HTTP_PROXY: it is not the URL of a proxy"},
-		{"HTTP_PROXY=http://me:" + canary + "@", 2, "HTTP_PROXY: it is not the URL of a proxy: use one such as http://localhost:3128, or set NO_PROXY for service.invalid"},
+		{"HTTP_PROXY=http://me:" + canary + "@", 2, "HTTP_PROXY: it is not the URL of a proxy: use one such as http://localhost:3128, with %2F for a / in its password, or set NO_PROXY for service.invalid"},
+		{"HTTP_PROXY=http://u:/" + canary + "@127.0.0.1:1", 2, "HTTP_PROXY: it is not the URL of a proxy"},
+		{"HTTP_PROXY=http://u:9/" + canary + "@127.0.0.1:1", 2, "HTTP_PROXY: it is not the URL of a proxy"},
+		{"HTTP_PROXY=http://u:9?" + canary + "@127.0.0.1:1", 2, "HTTP_PROXY: it is not the URL of a proxy"},
+		{"HTTP_PROXY=http://u:9#" + canary + "@127.0.0.1:1", 2, "HTTP_PROXY: it is not the URL of a proxy"},
+		{"HTTP_PROXY=http://u:@9/" + canary + "@127.0.0.1:1", 2, "HTTP_PROXY: it is not the URL of a proxy"},
+		{"HTTP_PROXY=http://u:%zz" + canary + "@127.0.0.1:1", 2, "HTTP_PROXY: it is not the URL of a proxy"},
+		{"HTTP_PROXY=http://u:" + canary + "%2F@127.0.0.1:1", 1, "service.invalid cannot be reached through the proxy 127.0.0.1:1 (HTTP_PROXY)"},
 		{"HTTP_PROXY=" + at, 3, "/v1/chat/completions through the proxy " + at + " (HTTP_PROXY) all failed in the same way: 407: "},
 		{"HTTP_PROXY=" + at, 3, "Check the user and the password in HTTP_PROXY"},
 		{"HTTP_PROXY=http://me:" + canary + "@" + at, 0, "50 requests: 50 done"},
@@ -151,7 +165,14 @@ func TestAProxyOfTheEnvironment(t *testing.T) {
 		status, _, errs := p.do("run", "r.jsonl", "--base-url", base, "--fresh")
 		assert.Equal(t, c.status, status, errs)
 		assert.Contains(t, errs, c.want)
+		assert.NotContains(t, errs, canary)
+		if c.status == 2 {
+			assert.NotContains(t, errs, "9", "no part of a password")
+		}
 	}
+	p.env = []string{"HTTP_PROXY=http://u:%zz@127.0.0.1:1"} // addresses of this machine do not need it
+	status, _, errs := p.do("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1", "--header", "Proxy-Authorization: x", "--fresh")
+	assert.Zero(t, status, errs)
 }
 
 func TestAFolderOfRequests(t *testing.T) {

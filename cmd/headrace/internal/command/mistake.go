@@ -72,6 +72,9 @@ func plainly(err error) error {
 	if flag, value, ok := negative(text); ok {
 		text = fmt.Sprintf("%s: %s is negative", flag, value)
 	}
+	if word, ok := strings.CutPrefix(text, "unexpected argument "); ok && settings.LooksLikeKey(word) {
+		text = "unexpected argument: a value with spaces, such as that of --header, has to be in quotes"
+	}
 	if name, ok := strings.CutPrefix(text, `expected "`); ok {
 		text = "missing: " + cmp.Or(strings.TrimSuffix(name, `"`), name)
 	}

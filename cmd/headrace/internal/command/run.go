@@ -20,6 +20,7 @@ import (
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
 	"github.com/headrace/headrace/cmd/headrace/internal/terminal"
 	"github.com/headrace/headrace/internal/reopening"
+	"github.com/headrace/headrace/throttle"
 )
 
 // headroom is how much garbage may be left, in bytes, before it is collected: a run uses a few MB, and without it
@@ -32,7 +33,7 @@ type runCommand struct {
 
 // Help is printed by --help after the list of flags.
 func (*runCommand) Help() string {
-	return `Each line is a request in the format of OpenAI's Batch API or, with --format anthropic, of Anthropic's Message Batches. Results have the format of the same API. Results and failures are written as they arrive, each exactly once, however often the process is stopped or killed. Run the same command again to resume. Flags can also be set in the environment, such as HEADRACE_RPM, and in a file: see --config and docs/cli.md.
+	return `Each line is a request in the format of OpenAI's Batch API or, with --format anthropic, of Anthropic's Message Batches. Results have the format of the same API. Results and failures are written as they arrive, each exactly once, however often the process is stopped or killed. Run the same command again, without --fresh, to resume. Flags can also be set in the environment, such as HEADRACE_RPM, and in a file: see --config and docs/cli.md.
 
 Examples:
   headrace run requests.jsonl
@@ -159,7 +160,7 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 		fmt.Fprintln(to, "failures: "+s.Errors)
 	}
 	if why := o.WhyWaiting(); why != nil && err == nil {
-		fmt.Fprintf(to, "%s left for later; the first one because of: %s\n", plural(o.Waiting, "request"), said(why))
+		fmt.Fprintf(to, "%s left for later; the first one because of: %s\n", plural(o.Waiting, "request"), said(why, s.MaxWait))
 		if hit := (*adaptive.RateLimitHit)(nil); errors.As(why, &hit) {
 			tellWait(to, hit.SentAt, asked(why, hit), s.MaxWait)
 		}
@@ -205,9 +206,9 @@ func tellLeft(to io.Writer, n int64, what, from, file, remedy string, removed bo
 	switch {
 	case n == 0:
 	case removed:
-		fmt.Fprintf(to, "%s of requests that are no longer in %s: kept in the journal, but removed from %s\n", plural(n, what), from, file)
+		fmt.Fprintf(to, "%s of requests that are no longer in %s: kept in the journal, but removed from %s\n", plural(n, what), inputName(from), file)
 	default:
-		fmt.Fprintf(to, "%s of requests that are no longer in %s (%s)\n", plural(n, what), from, remedy)
+		fmt.Fprintf(to, "%s of requests that are no longer in %s (%s)\n", plural(n, what), inputName(from), remedy)
 	}
 }
 
@@ -239,8 +240,11 @@ func tellWait(to io.Writer, sent time.Time, asked, most time.Duration) {
 	fmt.Fprintf(to, "the provider asks to wait for %s, until %s: resume then, or %s\n", reopening.Asked(asked), sent.Add(asked).Local().Format(time.DateTime), then)
 }
 
-// said returns why a request waits: the provider's message, if there is one.
-func said(why error) string {
+// said returns why a request waits: the provider's message, if there is one. most is the longest wait.
+func said(why error, most time.Duration) string {
+	if errors.Is(why, throttle.ErrLimited) && !errors.As(why, new(*results.RequestError)) {
+		return fmt.Sprintf("the limits do not admit it within %s (--max-wait)", most)
+	}
 	f := results.FailureOf(why)
 	if f.StatusCode > 0 {
 		return fmt.Sprintf("%s (%d)", f.Message, f.StatusCode)

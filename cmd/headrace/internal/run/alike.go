@@ -96,7 +96,7 @@ func systematic(f *results.RequestError, from string, via proxy, what string) *S
 	case f.Code == results.NotJSON:
 		check = "--base-url, and whether a proxy or a login page responds in place of the service"
 	case status == http.StatusProxyAuthRequired && via != (proxy{}):
-		check = "the user and the password in " + via.variable
+		check = via.credentials()
 	case redirects(status):
 		check = "--base-url"
 	case status == http.StatusForbidden:

@@ -51,7 +51,7 @@ func (j *Job) batch(c *caller) *batch {
 		WithKey(func(q requests.Request) string { return q.Key() }).
 		WithGrace(j.Grace)
 	if j.MaxFailures != nil {
-		b.WithOnError(node.MaxFailures(*j.MaxFailures))
+		b.WithOnError(node.MaxFailures(*j.MaxFailures).Except(unsent))
 	}
 	if !j.Ordered {
 		b.Unordered()

@@ -177,7 +177,7 @@ func (c *caller) broken(ctx context.Context, q *requests.Request, number int64, 
 		if !errors.Is(err, code) {
 			continue
 		}
-		pause, ever, stop := c.reach.lost(time.Now(), errors.New(string(text)))
+		pause, ever, stop := c.reach.lost(time.Now(), lostError(err, string(text)))
 		c.tell()
 		switch {
 		case stop != nil:

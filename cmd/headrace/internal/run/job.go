@@ -131,5 +131,7 @@ func (j *Job) run() string {
 func (j *Job) version() string {
 	var headers strings.Builder
 	_ = j.Headers.Write(&headers) // a strings.Builder never fails
-	return fmt.Sprintf("%s %s headers %s", j.Lines, j.Base.Redacted(), short(headers.String())[:8])
+	base := *j.Base
+	base.Path, base.RawPath = strings.TrimRight(base.Path, "/"), strings.TrimRight(base.RawPath, "/") // target leaves them out, too
+	return fmt.Sprintf("%s %s headers %s", j.Lines, base.Redacted(), short(headers.String())[:8])
 }

@@ -143,11 +143,12 @@ func (j *Job) unknown(p journal.Progress) error {
 	if err != nil || path == "" {
 		return err
 	}
-	flag := "--out"
+	remedy := "move it away"
 	if path == j.Errors {
-		flag = "--errors"
+		remedy = "use another --errors"
 	}
-	return usagef("%s has lines that are not recorded in the journal %s: use --fresh to overwrite it, or another %s", path, j.Journal, flag)
+	return usagef("%s has lines that are not recorded in the journal %s: %s, and the lines of this run are written again from the journal; --fresh overwrites it, and sends all requests again",
+		path, j.Journal, remedy)
 }
 
 // plainKept returns an error of the journal without the names of its package and file.

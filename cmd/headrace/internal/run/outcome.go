@@ -113,8 +113,6 @@ func (j *Job) plainer(err error) error {
 			j.Out, version.Recorded, version.Wanted)
 	case errors.As(err, &held):
 		return j.busy(held)
-	case errors.As(err, &many) && unsent(many.Last): // the outcome counts it as left
-		return j.outcome.input
 	case errors.As(err, &many):
 		return &StopError{Failures, fmt.Sprintf("stopped after %d failures because of --max-failures; the last one: %v", many.Failures, results.FailureOf(many.Last))}
 	case errors.Is(err, syscall.EPIPE):

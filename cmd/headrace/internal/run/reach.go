@@ -90,7 +90,7 @@ func (g *reach) lost(now time.Time, err error) (pause time.Duration, ever bool, 
 	g.failed++
 	switch gone := now.Sub(g.since); {
 	case !g.answered && g.failed >= deadAfter:
-		return 0, false, &StopError{Unreachable, fmt.Sprintf("%s cannot be reached%s: %v. Check %s--base-url, and whether the service is up", g.host, g.proxy.through(), err, g.proxy.first())}
+		return 0, false, &StopError{Unreachable, fmt.Sprintf("%s cannot be reached%s: %v. Check %s", g.host, g.proxy.through(), err, g.proxy.check(err))}
 	case gone >= g.maxWait:
 		return 0, true, &StopError{Unreachable, fmt.Sprintf("%s has been unreachable%s for %s: %v", g.host, g.proxy.through(), gone.Round(time.Second), err)}
 	}

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
@@ -14,16 +15,26 @@ import (
 func (j *Job) share(stop context.CancelCauseFunc) (leave func() error, err error) {
 	log := event.Slog(j.Log, event.WithLevel(level))
 	var first atomic.Pointer[StopError]
+	var told sync.Once
+	tell := func() {
+		if why := j.Alone(); why != "" {
+			told.Do(func() {
+				j.say(fmt.Sprintf("--share: %s: %s: limits are not shared with other runs for the moment, and this run uses its part of them", settings.WithoutPassword(j.Share), why))
+			})
+		}
+	}
 	j.guard, leave, err = j.Guard(func(err error) error {
-		first.CompareAndSwap(nil, &StopError{Sharing, fmt.Sprintf("--share: %s cannot admit calls: %s; once it is available, run the same command again",
+		first.CompareAndSwap(nil, &StopError{Sharing, fmt.Sprintf("--share: %s cannot admit calls: %s; once it is available, resume the run",
 			settings.WithoutPassword(j.Share), settings.Plain(err))})
 		why := first.Load()
 		stop(why)
 		return why
 	}, event.Func(func(e event.Event) {
 		if e.Kind == event.LimiterChanged && e.Err == nil && j.Share != "" { // for the events of the group; the run's observer receives the events of calls
+			tell()
 			emit.Send(log, e)
 		}
 	}))
+	tell()
 	return leave, err
 }

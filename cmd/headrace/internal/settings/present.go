@@ -13,7 +13,11 @@ import (
 func (r *Run) Present() error {
 	p, told := &problems{}, map[string]bool{}
 	if _, err := os.Stat(r.Requests); r.Requests != requests.Stdin && errors.Is(err, fs.ErrNotExist) {
-		p.addf("REQUESTS", "%s does not exist: name a file of requests, or - for standard input", r.Requests)
+		name := r.Requests
+		if LooksLikeKey(name) { // the value of a --header without quotes
+			name = "a file of that name"
+		}
+		p.addf("REQUESTS", "%s does not exist: name a file of requests, or - for standard input", name)
 		told[filepath.Dir(r.Requests)] = true // what is named after it
 	}
 	for _, at := range []struct{ flag, path string }{

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/requests"
+	"github.com/headrace/headrace/group"
 	"github.com/headrace/headrace/httpclient"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/presets/dialect"
@@ -30,6 +31,8 @@ type Run struct {
 	Dialect dialect.Dialect
 	Spec    registry.Spec // of the limiter
 	Token   string        // of the dashboard; if empty, the dashboard is read-only
+
+	group *group.Group // of --share; nil if it is something else
 }
 
 // Error is an invalid flag, which the user has to change. Nothing was sent.
@@ -101,6 +104,7 @@ func (r *Run) provider(p *problems) (name string) {
 	case "", string(requests.OpenAI), string(requests.Anthropic):
 	default:
 		p.addf("--format", "%q is not openai or anthropic", r.Format)
+		r.Format = "" // so that there are no problems that follow from it
 	}
 	r.Lines = requests.Format(r.Format)
 	if r.Preset != "" {
@@ -198,11 +202,11 @@ func (r *Run) key(p *problems, name string, getenv func(string) string) {
 	if r.KeyName == "" {
 		return
 	}
-	if strings.ContainsAny(r.KeyName, " =-:/") {
+	value := strings.TrimSpace(getenv(r.KeyName))
+	if strings.ContainsAny(r.KeyName, " =-:/") || value == "" && LooksLikeKey(r.KeyName) {
 		p.addf("--api-key-env", "it is the name of an environment variable, such as %s, and not the key itself", cmp.Or(own.env, "OPENAI_API_KEY"))
 		return
 	}
-	value := strings.TrimSpace(getenv(r.KeyName))
 	if value == "" && !r.DryRun {
 		p.addf("--api-key-env", "the environment variable %s is not set: set it to the key, or name another", r.KeyName)
 	}
@@ -234,17 +238,6 @@ func (r *Run) Credentials() bool {
 		}
 	}
 	return false
-}
-
-// Secretive reports whether a header or a field of that name is likely to hold a secret.
-func Secretive(name string) bool {
-	name = strings.ToLower(name)
-	for _, word := range []string{"auth", "key", "token", "secret", "cookie", "password", "signature"} {
-		if strings.Contains(name, word) {
-			return true
-		}
-	}
-	return name == "sig"
 }
 
 func (r *Run) bounds(p *problems) {

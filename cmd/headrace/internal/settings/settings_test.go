@@ -3,6 +3,7 @@ package settings_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -81,6 +82,10 @@ func TestProblemsNameTheirFlag(t *testing.T) {
 	assert.NotContains(t, err.Error(), "secret")
 
 	f = usual()
+	f.Format = "csv"
+	_, err = settings.Resolve(f, env("OPENAI_API_KEY", "k"))
+	require.EqualError(t, err, `--format: "csv" is not openai or anthropic`)
+	f = usual()
 	f.MaxWait = -1
 	_, err = settings.Resolve(f, env("OPENAI_API_KEY", "k"))
 	require.EqualError(t, err, "--max-wait: -1ns is not positive")
@@ -119,6 +124,33 @@ func TestWhatIsNoKey(t *testing.T) {
 		}
 		assert.EqualError(t, err, "--api-key-env: the environment variable OPENAI_API_KEY "+want+": set it to the key alone")
 	}
+}
+
+// A word that looks like a key is not printed, and neither is the value of a --header without quotes.
+func TestAKeyInPlaceOfAName(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]bool{
+		"sk-12345678": true, "sk_live_12345678": true, "gsk_9abc": true, "AIzaSyA1": true, "eyJhbGciOiJIUzI1NiJ9.eyJz": true, "0123456789abcdef": true,
+		"MY_KEY": false, "OPENAI_API_KEY_2": false, "openai_key": false, "AVERYLONGNAMEWITHOUTDIGITS": false, "requests-2026-11.jsonl": false, "sk-": false,
+	} {
+		assert.Equal(t, want, settings.LooksLikeKey(word), word)
+		f := usual()
+		f.APIKeyEnv, f.Requests = word, word
+		r, err := settings.Resolve(f, env())
+		require.Error(t, err)
+		if want {
+			assert.NotContains(t, err.Error(), word)
+			assert.NotContains(t, r.Present().Error(), word)
+			continue
+		}
+		assert.ErrorContains(t, r.Present(), word+" does not exist")
+		_, err = settings.Resolve(f, env(word, "k"))
+		assert.Equal(t, strings.Contains(word, "-"), err != nil, "a name holds no hyphen")
+	}
+	f := usual()
+	f.APIKeyEnv = "A1234567890123456"
+	_, err := settings.Resolve(f, env(f.APIKeyEnv, "k"))
+	assert.NoError(t, err, "it is a name after all")
 }
 
 // A header that net/http rejects would fail each call, and one that it ignores would be missing.

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -184,7 +185,13 @@ func (r *Run) guardName() string {
 // failed is called with its error, and returns the error of the call. The observer receives the events of the
 // guard; it may be nil.
 func (r *Run) Guard(failed func(error) error, observer event.Observer) (g *guard.Guard, end func() error, err error) {
-	reg, err := registry.New(r.registry(failed, observer))
+	config := r.registry(failed, observer)
+	config.Open["group"] = registry.JoinGroup(func(ctx context.Context, address string) (*group.Group, error) {
+		joined, err := group.Join(ctx, address)
+		r.group = joined
+		return joined, err
+	})
+	reg, err := registry.New(config)
 	if err != nil {
 		if r.Share != "" {
 			err = &Error{"--share", WithoutPassword(r.Share) + ": " + Plain(err)}
@@ -198,17 +205,37 @@ func (r *Run) Guard(failed func(error) error, observer event.Observer) (g *guard
 	return g, reg.Close, nil
 }
 
+// Alone returns why the run has no connection to the other members of its group, and an empty text if it has one or is not in a
+// group.
+func (r *Run) Alone() string {
+	if r.group == nil {
+		return ""
+	}
+	if s := r.group.Stats(); s.Role == group.Alone {
+		return s.Reason
+	}
+	return ""
+}
+
 // startsWith is how many calls a run has in flight at first if nothing is known of its limits. The number doubles
 // with each round trip until the first rejection.
 const startsWith = 32
 
-// start has the guard bound the calls from the first one on. Without it, all workers of a run would call at once.
+// start has the controller begin with the first call. Otherwise it begins with the first rejection: without limits all workers of a run would
+// call at once, and within limits that are above those of the provider, it would start from a rate that is far too low.
 func (r *Run) start(g *guard.Guard) error {
 	p := g.Policy()
-	if _, measured := p.Law.(adaptive.Measured); p.Law != nil && !measured || p.Preset != "" || p.Store != nil || p.Limits.Concurrency > 0 || len(p.Limits.Windows) > 0 {
+	_, measured := p.Law.(adaptive.Measured)
+	windows, calls := len(p.Limits.Windows) > 0, p.Limits.Concurrency
+	if p.Law != nil && !measured || p.Preset != "" || p.Store != nil || calls > 0 && !windows {
 		return nil
 	}
-	p.Law = adaptive.Measured{Initial: startsWith}
+	law := adaptive.Measured{Initial: startsWith}
+	if windows { // they bound the start
+		law.Max = max(law.WithDefaults().Max, calls)
+		law.Initial = cmp.Or(calls, law.Max)
+	}
+	p.Law = law
 	return g.Set(p)
 }
 
