@@ -57,6 +57,23 @@ func TestACapThatIsGivenUpEarlyHasShownNoRate(t *testing.T) {
 	}
 }
 
+// Nothing has measured what was let through until then.
+func TestTheFirstRateThatComesLateIsNotAllThatHasHeld(t *testing.T) {
+	for start, want := range map[float64]float64{0: 200. / unmeasured, 30: 0} {
+		r := runMachine(Config{})
+		r.tally.Sent(Call{Seq: 1, At: start, Tokens: 100, Total: 100})
+		r.last = Call{Seq: 1, At: start, Tokens: 100, Total: 100}
+		for range 200 {
+			r.send(31)
+		}
+		r.cutPace(80, r.last, &Refusal{}, Rate{Calls: 1, Span: 1})
+		assert.InDelta(t, want, r.rates.high, 0.1, "the first call left at %v", start)
+		r.rates = Memory{}
+		r.cutPace(90, r.last, &Refusal{}, Rate{Calls: 1, Span: 1})
+		assert.Zero(t, r.rates.high, "later rates are compared with the one before")
+	}
+}
+
 // An outage that refutes a cap does not make what the cap let through before unknown.
 func TestACapThatAnOutageRefutesHasShownARate(t *testing.T) {
 	r := runMachine(Config{Initial: 4, Max: 200})

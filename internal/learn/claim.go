@@ -19,15 +19,16 @@ type Claim struct {
 	named  bool    // the last refusal said that it is a cap
 	shared bool    // calls are taken at the level that refuses, too
 	alone  bool    // none is
-	same   float64 // epochs refused at about the same level, without a claim
+	same   float64 // epochs in a row refused at about the same level, at which hardly any call is taken
 	sameAt float64
-	levels Levels // taken since the last cut
-	part   bool   // others press for the same limit
+	below  Levels  // taken since the first of these
+	calls  float64 // of these at the last one
+	levels Levels  // taken since the last cut that enough of them followed
+	part   bool    // others press for the same limit
 	off    Rules
 }
 
 const (
-	atShare     = 0.25 // of the calls taken: no more are at the level of a cap or above
 	sharedShare = 0.1  // of the calls taken: if more are at the level of a cap or above, it is shared
 	noisy       = 0.08 // of the calls: if more are rejected, it is not at random; beyond, random
 
@@ -49,15 +50,29 @@ func (c *Claim) Sent(x Call) {
 }
 
 // Taken notes that a call was taken that left with so many others in flight.
-func (c *Claim) Taken(others int) { c.levels.Add(others) }
+func (c *Claim) Taken(others int) {
+	c.below.Add(others)
+	c.levels.Add(others)
+}
 
 // Refused notes the first refusal of an epoch, at a level of calls in flight.
 func (c *Claim) Refused(level int, asks bool) {
+	c.weighLevel(level, asks)
+	taken, at := c.levels.Count(level)
+	c.shared = c.part || taken >= several && at > sharedShare*taken
+	c.alone = taken >= recent && at == 0
+	if taken >= recent || at > 0 {
+		c.levels = Levels{}
+	}
+}
+
+// weighLevel counts how many refusals in a row have come at one level. Slow calls are few between two of them, so that those
+// between all of them count.
+func (c *Claim) weighLevel(level int, asks bool) {
 	n := float64(level)
-	taken, at, above := c.levels.Count(level)
-	capLike := !asks && n >= 2 && taken >= recent && above <= rare*taken && at <= atShare*taken
+	taken, at := c.below.Count(level)
 	near := math.Abs(n-c.sameAt) <= max(1, sameLevel*c.sameAt)
-	switch {
+	switch capLike := !asks && n >= 2 && at <= rare*taken; {
 	case !capLike:
 		c.same = 0
 	case c.same > 0 && near:
@@ -65,14 +80,14 @@ func (c *Claim) Refused(level int, asks bool) {
 	default:
 		c.same = 1
 	}
-	c.sameAt = n
-	c.shared = c.part || taken >= several && at > sharedShare*taken
-	c.alone = taken >= recent && at == 0
-	c.levels = Levels{}
+	c.sameAt, c.calls = n, taken
+	if c.same <= 1 {
+		c.below = Levels{}
+	}
 }
 
 // Repeated reports whether refusals keep coming at one level.
-func (c *Claim) Repeated() bool { return c.same >= enough }
+func (c *Claim) Repeated() bool { return c.same >= enough && c.calls >= recent }
 
 // Begin claims a cap at the level of the call x; hits were refused so far.
 func (c *Claim) Begin(x Call, hits float64) {

@@ -26,9 +26,11 @@ func TestRefusalsKeepComingAtOneLevel(t *testing.T) {
 		{"here and there", []int{10, 20, 10}, false, 100, 0, 0, false, false, true},
 		{"with a Retry-After", []int{10, 10, 10}, true, 100, 0, 0, false, false, true},
 		{"of calls alone", []int{1, 1, 1}, false, 100, 0, 0, false, false, true},
-		{"on little evidence", []int{10, 10, 10}, false, 29, 0, 0, false, false, false},
+		{"on little evidence", []int{10, 10, 10}, false, 14, 0, 0, false, false, true},
+		{"of slow calls, few between two", []int{10, 10, 10}, false, 15, 0, 0, true, false, false},
 		{"as much is taken there", []int{10, 10, 10}, false, 70, 30, 0, false, true, false},
-		{"some is taken there", []int{10, 10, 10}, false, 80, 20, 0, true, true, false},
+		{"some is taken there", []int{10, 10, 10}, false, 94, 6, 0, false, false, false},
+		{"hardly any is taken there", []int{10, 10, 10}, false, 95, 5, 0, true, false, false},
 		{"more is taken above", []int{10, 10, 10}, false, 94, 0, 6, false, false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -284,7 +286,12 @@ func TestTheBoundReopensCallByCallUnlessCallsAreSpaced(t *testing.T) {
 		want  int
 	}{
 		{"a cap that has held for long", func(r *machineRun) { r.claim.sent = newFor }, 1},
-		{"a cap that others share", func(r *machineRun) { r.Flight.Hover(5) }, 5},
+		{"a cap that others share, with most calls still out", func(r *machineRun) { r.Flight.Hover(2) }, 2},
+		{"a cap that others share, if it has fallen", func(r *machineRun) { r.Flight.Hover(5) }, 1},
+		{"a cap of which it is told its part", func(r *machineRun) {
+			r.Flight.part = true
+			r.Flight.Hover(5)
+		}, 5},
 		{"a cap beside a rate", func(r *machineRun) { r.Calls.Expect(0.1, 20, false) }, 1},
 		{"a refuted cap before a rate is measured", func(r *machineRun) { r.Flight.Claimed = false }, 1},
 		{"a rate", func(r *machineRun) {
@@ -319,6 +326,7 @@ func TestCallsInFlightAreNotReopened(t *testing.T) {
 func TestASharedCapThatRejectsCallsAloneIsGivenUp(t *testing.T) {
 	r := claimedAndShut()
 	r.Flight.Hover(5)
+	r.claim.shared = true
 	for at := 2.0; r.Flight.Claimed; at += 100 {
 		if at > 1000 {
 			t.Fatal("it never is")

@@ -75,6 +75,9 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal, measured Rate) {
 	m.Calls.SetCycle(m.cycle())
 	m.rememberAdmitted(now, c, measured.Span)
 	m.weighRoom(now, c, r)
+	if m.firstMark {
+		m.rememberLastMinute(now, c)
+	}
 	m.rates.Marked(now, m.Calls.Rate, m.calm.Agreed())
 	m.compareWithCap(now, measured.Span)
 	if m.ofTokens(r) && c.Tokens > 0 { // a call that took none says nothing of their rate
@@ -176,8 +179,12 @@ func (m *Machine) rememberAdmitted(now float64, c Call, span float64) {
 	}
 }
 
-// rememberLastMinute notes what headers or a cap have let through in the minute before the refused call c, because no mark measures it.
+// rememberLastMinute notes what was let through in the minute before the refused call c, because no mark measures it: headers or a cap
+// held calls back, or nothing did. In the first minute, a full bucket may have helped.
 func (m *Machine) rememberLastMinute(now float64, c Call) {
+	if now-m.tally.start < unmeasured {
+		return
+	}
 	m.rates.Held(now, m.tally.since(c, unmeasured).Calls/unmeasured)
 }
 

@@ -112,10 +112,17 @@ func (f *Flight) above() float64 {
 }
 
 // clearlyAbove is three cuts above where a bound hovers.
-func clearlyAbove(n float64) float64 { return n + cutsAbove*max(1, hoverCut*n) }
+func clearlyAbove(n float64) float64 { return n + cutsAbove*hoverStep(n) }
+
+// hoverStep is what counts as a cut of a bound that hovers at n: one call at least.
+func hoverStep(n float64) float64 { return max(1, hoverCut*n) }
+
+// cutsAboveLast is how far a bound that hovers has grown since the last cut, in cuts.
+func (f *Flight) cutsAboveLast() float64 { return (f.bound - f.level) / hoverStep(f.level) }
 
 // gain is the number of calls that an answer adds to the bound. A bound that hovers grows by the same amount each round trip,
-// whatever its size, so that clients that share a limit converge to equal parts.
+// whatever its size, so that clients that share a limit converge to equal parts. Once it has made up for the last cut without
+// another one, it grows faster and faster: the cap is higher.
 func (f *Flight) gain() float64 {
 	switch f.mode {
 	case slowStart, returning:
@@ -124,7 +131,7 @@ func (f *Flight) gain() float64 {
 		if f.part {
 			return evenGain * max(hoverLeast, f.bound) / f.bound
 		}
-		return hoverGain * max(hoverLeast, f.origin, f.bound) / f.bound
+		return max(1, f.cutsAboveLast()) * hoverGain * max(hoverLeast, f.origin, f.bound) / f.bound
 	case steady, climbing:
 	}
 	return 0.5
@@ -229,11 +236,12 @@ func (f *Flight) Return(n float64) {
 }
 
 // Reopen raises the bound again, from n calls in flight and by one for each answer: after a pause all callers wait, and would go
-// at once. A bound that hovers goes on hovering: those of several processes under one cap would otherwise not converge.
+// at once. A bound that hovers goes on hovering unless a fall of the cap has drained it: those of several processes under one cap would
+// otherwise not converge.
 func (f *Flight) Reopen(n int) {
 	b, from := float64(f.Bound(0)), float64(n+1)
 	switch {
-	case from >= b || f.mode == hovering:
+	case from >= b || f.mode == hovering && (f.part || from >= hoverKept*b):
 	case f.mode == slowStart:
 		f.bound = from
 	default:

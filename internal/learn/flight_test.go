@@ -183,6 +183,30 @@ func TestHovers(t *testing.T) {
 	assert.InDelta(t, 21, f.Hovers(), 1e-9, "up to the most")
 }
 
+// A cut is of one call at least.
+func TestABoundThatHoversGrowsFasterFromTheSecondCutAboveTheLastOn(t *testing.T) {
+	for _, c := range []struct {
+		name                string
+		level, above, times float64
+	}{
+		{"within a cut", 50, 6, 1},
+		{"two cuts above", 50, 12, 2},
+		{"three", 50, 18, 3},
+		{"one call above a small bound", 2, 1, 1},
+		{"two calls", 2, 2, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := NewFlight(30, 1000)
+			f.Hover(c.level)
+			slow := hoverGain * max(hoverLeast, c.level+c.above) / (c.level + c.above)
+			f.bound += c.above
+			assert.InDelta(t, c.times*slow, f.gain(), 1e-9)
+			f.part = true
+			assert.InDelta(t, evenGain*max(1, hoverLeast/f.bound), f.gain(), 1e-9, "not where it is told its part")
+		})
+	}
+}
+
 func TestABoundThatHoversClimbsThreeCutsAboveTheLast(t *testing.T) {
 	for _, c := range []struct {
 		name    string

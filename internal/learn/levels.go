@@ -17,16 +17,13 @@ func (l *Levels) Add(n int) {
 	}
 }
 
-// Count is how many calls were noted, how many at n or above, and how many above.
-func (l *Levels) Count(n int) (all, atOrAbove, above float64) {
+// Count is how many calls were noted, and how many at n or above.
+func (l *Levels) Count(n int) (all, atOrAbove float64) {
 	for i, c := range l.count {
 		all += float64(c)
 		if i >= n {
 			atOrAbove += float64(c)
 		}
-		if i > n {
-			above += float64(c)
-		}
 	}
-	return all, atOrAbove, above
+	return all, atOrAbove
 }

@@ -273,7 +273,7 @@ func (m *Machine) noCap(c Call) bool {
 	if m.Flight.Claimed && m.claim.named { // other limits and errors do not name it
 		return false
 	}
-	if m.Flight.mode == hovering {
+	if m.Flight.mode == hovering || m.claim.shared {
 		return m.Flight.Claimed && m.Door.refused >= convinced && m.claim.noteAlone(c)
 	}
 	drained, room := float64(c.Others) < 0.5*m.heldLevel(), m.tally.ends > m.tally.endsBy

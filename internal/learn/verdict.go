@@ -57,17 +57,14 @@ func (m *Machine) judge(now float64, c Call, r *Refusal, tested bool) (verdict, 
 	return verdict, measured
 }
 
-// giveUpCap ends the claim of a cap, which does not explain the refusal of the call c. What it let through in the last minute has held,
-// if that was no full bucket.
+// giveUpCap ends the claim of a cap, which does not explain the refusal of the call c. What it let through in the last minute has held.
 func (m *Machine) giveUpCap(now float64, c Call) {
 	if !m.Flight.Claimed {
 		return
 	}
 	m.Flight.Claimed = false
 	m.note(Decision{At: now, Kind: Verdict, Why: WhyNoCap})
-	if now-m.tally.start >= unmeasured {
-		m.rememberLastMinute(now, c)
-	}
+	m.rememberLastMinute(now, c)
 }
 
 // endTrial begins an epoch at the refused call c of a trial, which measures nothing.
