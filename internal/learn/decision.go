@@ -69,6 +69,7 @@ const (
 	WhyNoRoom
 	WhyRoom
 	WhyNoCap
+	WhyCollided
 )
 
 var reasons = [...]string{ //nolint:gochecknoglobals // a table
@@ -103,6 +104,7 @@ var reasons = [...]string{ //nolint:gochecknoglobals // a table
 	WhyNoRoom:    "the headers show more room than the rate has: it is no reason for a faster pace",
 	WhyRoom:      "room in the headers is a reason for a faster pace again",
 	WhyNoCap:     "a cap does not explain the rejections: gives it up",
+	WhyCollided:  "another call has taken the last unit, although the headers show that more comes in: this measures no rate",
 	WhyFactor:    "times what a Retry-After asks for: for how long the provider was really closed",
 }
 

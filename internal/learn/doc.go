@@ -14,7 +14,8 @@
 //   - [Under] remembers the throughput under a concurrency limit that errors refuted.
 //   - [Memory] retries a rate that held before a decrease.
 //   - [Trust] ignores headers that are about another limit.
-//   - [Noise] finds random rejections, which no rate prevents, and [Foreign] those about another limit.
+//   - [Noise] finds random rejections, which no rate prevents, [Foreign] those about another limit, and [Collisions] those of
+//     calls that came at the same moment as others.
 //   - [Overload] bounds the calls in flight when the whole service is full.
 //   - [Part] is a part of a limit that several clients share.
 //

@@ -12,22 +12,23 @@ type Machine struct {
 	Tokens Pacer
 	Door   Door
 
-	quota    Quota
-	tally    Tally
-	claim    Claim
-	noise    Noise
-	foreign  Foreign
-	calm     Calm
-	spans    Spans
-	overload Overload
-	rates    Memory
-	levels   Memory
-	higher   Memory // than a cap that others share, or that random rejections feign
-	under    Under
-	trust    Trust
-	rtt      float64 // smoothed round-trip time of a call that was taken, seconds
-	large    int     // refused calls above the mean of tokens, less others
-	noRoom   float64 // until then, room in the headers is no reason for a faster pace: marks agree about a rate that is lower
+	quota      Quota
+	tally      Tally
+	claim      Claim
+	noise      Noise
+	foreign    Foreign
+	collisions Collisions
+	calm       Calm
+	spans      Spans
+	overload   Overload
+	rates      Memory
+	levels     Memory
+	higher     Memory // than a cap that others share, or that random rejections feign
+	under      Under
+	trust      Trust
+	rtt        float64 // smoothed round-trip time of a call that was taken, seconds
+	large      int     // refused calls above the mean of tokens, less others
+	noRoom     float64 // until then, room in the headers is no reason for a faster pace: marks agree about a rate that is lower
 
 	// The last decision, and what has come since.
 	epoch     epoch
@@ -349,6 +350,7 @@ func (m *Machine) Sent(c Call) {
 	}
 	m.claim.Sent(c)
 	m.foreign.Sent()
+	m.collisions.Sent()
 	if m.noise.Sent(c.At) {
 		m.note(Decision{At: c.At, Kind: Verdict, Why: WhyNoNoise})
 	}

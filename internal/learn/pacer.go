@@ -168,11 +168,15 @@ func (p *Pacer) refill(dt, pace float64, open, idle bool, unit float64) {
 // grow takes dt seconds in which the pacer held calls back as time of the cycle, or lets the pace grow exponentially. opens is whether
 // the gate has opened in them.
 func (p *Pacer) grow(dt, pace float64, opens bool, unit float64) {
+	counts := dt
+	if opens { // most of the time is that of the pause, which says nothing about a faster rate
+		counts = min(dt, p.Next())
+	}
 	if !p.spurs {
-		p.active += dt
+		p.active += counts
 	}
 	switch {
-	case p.fast > 0 && opens: // most of the time is that of the pause
+	case p.fast > 0 && opens:
 	case p.fast > 0 && p.marks == 1:
 		p.fast = min(mostRate, p.fast*math.Exp(min(firstGrow, p.Rate)*dt))
 	case p.fast > 0:

@@ -549,3 +549,23 @@ func TestTheTimeOfAPauseIsNoneOfFastGrowth(t *testing.T) {
 	p.Tick(3601, true, true, false, 1)
 	assert.InDelta(t, before*math.Exp(firstGrow), p.Pace(), 1e-9)
 }
+
+func TestAPauseTakesThePaceNoFurtherThanTheRate(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		active, pause float64
+		want          float64
+	}{
+		{"a short one", 0, 7, 9.84},
+		{"a long one", 0, 3600, 10},
+		{"of a pace above the rate", 55, 3600, 10.3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := expectTen()
+			p.Tick(c.active, true, true, false, 1)
+			p.Tick(c.active+0.001, false, false, false, 1)
+			p.Tick(c.active+0.001+c.pause, true, true, false, 1)
+			assert.InDelta(t, c.want, p.Pace(), 1e-9)
+		})
+	}
+}

@@ -80,6 +80,9 @@ func (m *Machine) cause(now float64, c Call, r *Refusal) verdict {
 	switch {
 	case r.Names == FlightLimit:
 		return isCap
+	case m.collided(c, r):
+		m.note(Decision{At: now, Kind: Verdict, Why: WhyCollided})
+		return isNothing
 	case r.asksToWait():
 		return isRate
 	case m.looksLikeCap(c, r):
