@@ -251,19 +251,6 @@ func TestTokensThatWereNeverTakenHaveNoRate(t *testing.T) {
 	assert.Less(t, r.Wait(60, 4096, 0), 60.)
 }
 
-// A full bucket may have helped, also where a preset is too high.
-func TestTheFirstMarksShowNothingThatHolds(t *testing.T) {
-	r := runMachine(Config{CallRate: 10})
-	for i := range 400 {
-		r.send(float64(i) / 10)
-	}
-	r.rememberAdmitted(40, r.last, 39)
-	assert.Zero(t, r.rates.high)
-	r.Calls.marks = earlyMarks + 1
-	r.rememberAdmitted(40, r.last, 39)
-	assert.InDelta(t, 10, r.rates.high, 0.5)
-}
-
 func TestATimeWithoutGrowthDoesNotCountForACap(t *testing.T) {
 	r := runMachine(Config{})
 	r.slowBy, r.under.until = 10, 100

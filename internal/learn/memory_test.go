@@ -197,11 +197,11 @@ func TestARateThatWasAdmittedForLongHasHeld(t *testing.T) {
 		window     float64
 		want       float64
 	}{
-		{"long enough", 10, 31, 3, 0, 10},
-		{"for a short time", 20, underHeld - 1, 3, 0, 0},
-		{"few calls", 10, 29, 3, 0, 0},
-		{"the first rates, after a full bucket", 10, 31, 2, 0, 0},
-		{"in a part of a window", 10, 31, 3, 60, 0},
+		{"long enough", 1, 31, 1, 0, 1},
+		{"for a short time", 20, underHeld - 1, 1, 0, 0},
+		{"few calls", 1, 29, 1, 0, 0},
+		{"the first rate, after a full bucket", 1, 31, 0, 0, 0},
+		{"in a part of a window", 1, 31, 1, 60, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := runMachine(Config{Initial: 10, Max: 100})
