@@ -98,7 +98,7 @@ func TestGuardsOfATransportAreBounded(t *testing.T) {
 	})
 }
 
-// A guard that was forgotten while a route still had it is not made a second time.
+// A guard that was forgotten while a route still had it is not created a second time.
 func TestTheRoutesOfAHostKeepOneGuard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wide, err := guard.New(guard.Policy{Name: "wide"})
