@@ -28,6 +28,17 @@ func Made(rt http.RoundTripper) int {
 	return len(t.routes.layer.made)
 }
 
+// Forgotten is how many guards a Transport may find again although it has forgotten them.
+func Forgotten(rt http.RoundTripper) int {
+	t, ok := rt.(*transport)
+	if !ok {
+		return 0
+	}
+	t.routes.layer.mu.Lock()
+	defer t.routes.layer.mu.Unlock()
+	return len(t.routes.layer.forgotten)
+}
+
 // SameAccount reports whether two requests are authenticated alike, and whether
 // they are at all.
 func SameAccount(a, b *http.Request) (same, known bool) {

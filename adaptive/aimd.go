@@ -173,7 +173,7 @@ func (a *aimd) OnResult(now time.Time, s throttle.Sent, _ int, f Feedback) {
 // OnSignal implements State.
 func (a *aimd) OnSignal(now time.Time, h *RateLimitHit) {
 	s := throttle.Sent{At: h.SentAt}
-	if s.At.After(now) { // by another clock: it is inside a call of this limiter, at the latest the last one
+	if s.At.After(now) { // another clock is ahead: it is within a call of this limiter, at the latest the last one
 		s = throttle.Sent{At: a.sentAt, Seq: a.sent}
 	}
 	a.cutOnce(now, s, a.Backoff)

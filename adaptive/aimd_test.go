@@ -307,17 +307,22 @@ func TestASignalCutsOncePerEpochAndLeavesTheGate(t *testing.T) {
 	assert.Equal(t, 2, m.window())
 }
 
-// By another clock, a call may have been sent in the future. It is one of those that were sent before the last cut, unless a call was sent since.
+// The clock of a nested guard may be ahead. Such a signal is about a call from before the last cut, unless one was sent after it.
 func TestASignalFromTheFutureCutsOncePerEpoch(t *testing.T) {
-	m := start(t, adaptive.AIMD{Initial: 8})
+	m := start(t, adaptive.AIMD{Initial: 16})
 	hit := &adaptive.RateLimitHit{SentAt: m.now.Add(time.Hour)}
-	for _, window := range []int{4, 2} {
+	for _, window := range []int{8, 4} {
 		m.send(1)
 		for range 5 {
 			m.after(time.Second).OnSignal(m.now, hit)
 			assert.Equal(t, window, m.window())
 		}
 	}
+	m.send(1)
+	m.after(time.Second).OnSignal(m.now, hit)
+	m.send(1) // at the instant of the cut, and after it
+	m.after(time.Second).OnSignal(m.now, hit)
+	assert.Equal(t, 1, m.window())
 }
 
 // Signals cut the window only: the next refusal of its own is still the first.

@@ -84,8 +84,8 @@ func paces(all map[string]float64) []part {
 	return out
 }
 
-// reason is the sentence on what holds a limiter back, without the numbers that it
-// may begin with and that are shown already, nor the remarks in parentheses after them.
+// reason returns why a limiter is held back, without the counts at the beginning, which
+// are shown already, and the remarks in parentheses after them.
 func reason(l *event.LimiterProgress) string {
 	why := clean(l.Why)
 	if !strings.HasPrefix(why, strconv.Itoa(l.InFlight)+" in flight") {

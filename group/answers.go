@@ -69,7 +69,7 @@ func (s *seat) handle(l *link, f *frame) error {
 				s.inside.Open(s.closed) // the last word of the leader counts, not the longest
 				s.asked, s.closed = 0, err
 				until := now.Add(min(max(0, c.For), longestClosed))
-				if over, ok := err.(*throttle.CostError); ok { //nolint:errorlint // err makes it
+				if over, ok := err.(*throttle.CostError); ok { //nolint:errorlint // closing.err returns it as it is
 					s.inside.Exclude(until, over)
 				} else {
 					s.inside.Close(until, err)

@@ -168,8 +168,8 @@ func (d *desk) grant(id int64, call *guard.Call, waited bool) {
 	}
 }
 
-// refuse reports to the member that the key is closed because of err, for calls as large
-// as this one if that is the reason, and then that the call is not admitted.
+// refuse reports to the member that the key is closed because of err, and then that the
+// call is not admitted. A *throttle.CostError closes the key only to calls above its Max.
 func (d *desk) refuse(id int64, err error) {
 	wait := closedFor
 	if d.key != nil {

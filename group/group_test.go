@@ -117,7 +117,7 @@ func TestAUsedUpQuota(t *testing.T) {
 	soon(t, func() bool { return b.Do(t.Context(), throttle.Cost{}, nothing) == nil })
 }
 
-// A call that is larger than a limit of the group fails with a *throttle.CostError, alone: those behind it and those of other members wait on.
+// A call that is larger than a limit of the group fails with a *throttle.CostError, alone: those behind it and those of other members keep waiting.
 func TestALimitOfTheGroupBelowACall(t *testing.T) {
 	at := address(t)
 	limit := throttle.Sliding(100, time.Hour).Of(throttle.Tokens)

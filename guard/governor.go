@@ -29,8 +29,7 @@ type governor struct {
 	shed   time.Time     // the last failure that may have been an overload, before there is a law
 	since  throttle.Sent // of the last call that the state does not know: it counts from there
 	whole  bool          // it knows all calls
-	open   bool          // no Limits stand before the provider's
-	before prelude       // what went before there was a state, if it is open
+	before prelude       // what went before there was a state
 	paused time.Time     // how long the provider asked to wait; it applies even if the controller is replaced
 
 	failed     *fault.PanicError // of a law that is out of use; nil: it is in use
@@ -124,10 +123,8 @@ func (g *governor) OnSend(now time.Time, s throttle.Sent) {
 	}
 	g.closed.Sent(now, s.Seq)
 	if g.state == nil {
-		if g.open {
-			s.Seq += g.loose.started.Load()
-			g.before.note(s)
-		}
+		s.Seq += g.loose.started.Load()
+		g.before.note(s)
 		return
 	}
 	g.count(&s)

@@ -76,7 +76,7 @@ func New(p Policy) (*Guard, error) {
 func (g *Guard) build(c *compiled) (err error) {
 	var rule ruler
 	if c.law != nil {
-		g.governor = &governor{loose: &g.loose, most: c.limits.Concurrency, open: len(c.limits.Windows) == 0}
+		g.governor = &governor{loose: &g.loose, most: c.limits.Concurrency}
 		if !c.lazy {
 			state, err := c.law.Start(g.clock.Now(), seed)
 			if err != nil {

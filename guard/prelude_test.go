@@ -79,8 +79,8 @@ func TestALawKnowsWhatWentBeforeIt(t *testing.T) {
 	}
 }
 
-// Of a guard with windows, what it let go tells of these.
-func TestNothingIsRememberedUnderWindows(t *testing.T) {
+// Windows that admit more than the provider make no difference.
+func TestALawKnowsWhatWentBeforeItWithinWindows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := made(t, guard.Policy{Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1000, time.Second)}}})
 		call := unadmitted(t, g)["Begin"]
@@ -89,8 +89,34 @@ func TestNothingIsRememberedUnderWindows(t *testing.T) {
 			time.Sleep(20 * time.Millisecond)
 		}
 		call(&adaptive.RateLimitHit{})
-		assert.InDelta(t, 4, g.Stats().View.Pace[throttle.Requests], 0.2)
+		assert.InEpsilon(t, 50, g.Stats().View.Pace[throttle.Requests], 0.1)
 	})
+}
+
+// Limits above those of the provider do not slow down the first seconds.
+func TestLimitsAboveThoseOfTheProvider(t *testing.T) {
+	for _, limits := range []string{"unlimited", "1000/s", "60000/min", "1000/s, 100 concurrent"} {
+		t.Run(limits, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				lim, err := throttle.ParseLimits(limits)
+				require.NoError(t, err)
+				g := made(t, guard.Policy{Limits: lim})
+				p := &provider{cap: math.MaxInt, perToken: time.Second / 150, burst: 150, latency: 100 * time.Millisecond}
+				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+				defer cancel()
+				var wg sync.WaitGroup
+				for range 200 {
+					wg.Go(func() {
+						for ctx.Err() == nil {
+							_ = g.Do(ctx, throttle.Cost{}, func(context.Context) error { return p.call() })
+						}
+					})
+				}
+				wg.Wait()
+				assert.Greater(t, p.served, 800, "of 900")
+			})
+		})
+	}
 }
 
 // However calls came, the moments are in order, and the number of calls by each of them is true.

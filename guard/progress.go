@@ -72,7 +72,7 @@ const (
 	crowded = time.Second
 )
 
-// mostFailures bounds how many failures of a Progress are counted, one by one: it may be nonsense.
+// mostFailures bounds the failures of a Progress, which are counted one by one: the number may be damaged.
 const mostFailures = 1 << 20
 
 var errCrowded = fmt.Errorf("guard: not admitted within %s", longestAdmission)

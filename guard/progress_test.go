@@ -61,7 +61,7 @@ func TestAttemptsAreCountedAcrossProcesses(t *testing.T) {
 	assert.Equal(t, 3, three.Attempts)
 }
 
-// Progress comes from outside: a count that no call can have reached takes no time.
+// Progress comes from outside: a count that no call can have reached does not take forever.
 func TestAnAttemptCountsNoNonsense(t *testing.T) {
 	asked := 0
 	policy := guard.Policy{Retry: &retry.Policy{MaxAttempts: math.MaxInt, Retryable: func(error) bool {

@@ -104,7 +104,7 @@ func (g *Guard) change(old, c *compiled) error {
 	defer g.current.Store(c)
 	g.engine.SetMaxQueue(c.policy.MaxQueue)
 	if g.governor != nil {
-		g.look(func(time.Time) { g.governor.most, g.governor.open = c.limits.Concurrency, len(c.limits.Windows) == 0 })
+		g.look(func(time.Time) { g.governor.most = c.limits.Concurrency })
 	}
 	if g.governor == nil || c.law == nil || old.sameLaw(c) && !g.lawFailed() && (c.lazy || g.learning()) {
 		return g.throttle.SetLimits(c.limits)

@@ -123,7 +123,7 @@ func (b *Batch[S, In, Out]) Part(inside.Key) (p engine.Part, nodes []any, check 
 			problems.Addf("WithSink", "a sink belongs to one machine: store the results in Post")
 		}
 		if b.onError.uncounted != nil {
-			problems.Addf("WithOnError", "Except belongs to one machine: leave it out")
+			problems.Addf("WithOnError", "Except works within one process only: leave it out")
 		}
 		return problems.Err()
 	}

@@ -19,8 +19,8 @@ func FailFast() Tolerance { return MaxFailures(0) }
 func MaxFailures(n int64) Tolerance { return Tolerance{limited: true, most: max(n, 0)} }
 
 // Except returns a Tolerance like t that does not count failures for which uncounted returns true. It replaces an earlier
-// Except. uncounted must be safe for concurrent use. Package engine rejects batches with such a Tolerance, because they run
-// on several machines.
+// Except. uncounted must be safe for concurrent use; if it panics, the failure counts. Package engine rejects batches with
+// such a Tolerance, because they run on several machines.
 func (t Tolerance) Except(uncounted func(err error) bool) Tolerance {
 	t.uncounted = uncounted
 	return t

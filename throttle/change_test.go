@@ -289,6 +289,39 @@ func TestTheLongestClosingCounts(t *testing.T) {
 	})
 }
 
+// Calls that are too large are rejected for some time, and others are admitted.
+func TestExclude(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, throttle.Limits{})
+		large, larger := throttle.Cost{Tokens: 11}, throttle.Cost{Tokens: 12}
+		over := &throttle.CostError{Limiter: "group", Unit: throttle.Tokens, Amount: 11, Max: 10}
+		exclude := func() {
+			l.Update(func(now time.Time) { l.ExcludeLocked(now.Add(time.Second), over) })
+		}
+		exclude()
+		assert.Equal(t, &throttle.CostError{Limiter: "group", Unit: throttle.Tokens, Amount: 12, Max: 10}, l.Check(larger))
+		assert.EqualValues(t, 11, over.Amount)
+		assert.NoError(t, l.Check(throttle.Cost{Tokens: 10}))
+		assert.NoError(t, l.Stats().Closed, "it is not closed")
+		sleep(time.Second - 1)
+		assert.ErrorIs(t, l.Check(large), throttle.ErrCost)
+		sleep(1)
+		assert.NoError(t, l.Check(large))
+
+		exclude()
+		l.Update(func(time.Time) { l.OpenLocked(assert.AnError) })
+		assert.ErrorIs(t, l.Check(large), throttle.ErrCost)
+		l.Update(func(time.Time) { l.OpenLocked(over) })
+		assert.NoError(t, l.Check(large))
+
+		exclude()
+		l.Close(assert.AnError)
+		exclude()
+		assert.Equal(t, assert.AnError, l.Check(large), "a closed limiter stays closed")
+		assert.Equal(t, assert.AnError, l.Check(throttle.Cost{}))
+	})
+}
+
 func TestReopenKeepsHistoryAndPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(t, windows(throttle.Sliding(2, time.Minute)))

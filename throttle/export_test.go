@@ -47,10 +47,12 @@ func (l *Limiter) Look(f func(now time.Time)) {
 	f(now)
 }
 
-// CloseLocked, InFlightLocked and TotalLocked are for functions that Update runs.
-func (l *Limiter) CloseLocked(t time.Time, cause error) { engine{l}.Close(t, cause) }
-func (l *Limiter) InFlightLocked() int                  { return engine{l}.InFlight() }
-func (l *Limiter) TotalLocked() Sent                    { return engine{l}.Total() }
+// Methods that end in Locked are for functions that Update runs.
+func (l *Limiter) CloseLocked(t time.Time, cause error)       { engine{l}.Close(t, cause) }
+func (l *Limiter) ExcludeLocked(t time.Time, over *CostError) { engine{l}.Exclude(t, over) }
+func (l *Limiter) OpenLocked(cause error)                     { engine{l}.Open(cause) }
+func (l *Limiter) InFlightLocked() int                        { return engine{l}.InFlight() }
+func (l *Limiter) TotalLocked() Sent                          { return engine{l}.Total() }
 
 func (l *Limiter) SetMaxQueue(n int) { engine{l}.SetMaxQueue(n) }
 

@@ -34,7 +34,7 @@ func TestHelp(t *testing.T) {
 	_, out, _ := p.do("exec", "--help")
 	assert.Contains(t, out, "Usage: headrace exec [flags] -- COMMAND [ARGUMENTS]\n\nRun a command")
 	_, out, _ = p.do("run", "--help")
-	for _, want := range []string{"Examples:", "headrace run requests.jsonl --retry-failed", "130  interrupted by Ctrl-C; run it again, without --fresh,", "--max-wait"} {
+	for _, want := range []string{"Examples:", "headrace run requests.jsonl --retry-failed", "130  interrupted by Ctrl-C; rerun the command without --fresh", "--max-wait"} {
 		assert.Contains(t, out, want)
 	}
 }

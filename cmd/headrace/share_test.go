@@ -75,12 +75,12 @@ func TestARunWithoutItsGroup(t *testing.T) {
 	status, _, errs := p.run("--share", "group:http://127.0.0.1:1")
 	require.Zero(t, status, errs)
 	assert.Equal(t, 1, strings.Count(errs, "\n--share: group:http://127.0.0.1:1: "), errs)
-	assert.Contains(t, errs, ": limits are not shared with other runs for the moment, and this run uses its part of them\n")
+	assert.Contains(t, errs, ": for now, limits are not shared with other runs, and this run uses only its part of them\n")
 	require.NoError(t, os.Mkdir(p.path("g.sock.lock"), 0o700))
 	status, _, errs = p.run("--share", "group:g.sock", "--fresh")
 	require.Zero(t, status, errs)
 	assert.Equal(t, 1, strings.Count(errs, "\n--share: group:g.sock: "), errs)
-	assert.Contains(t, errs, "is a directory: limits are not shared")
+	assert.Contains(t, errs, "is a directory: for now, limits are not shared")
 }
 
 // Hidden limits need a group, and no other flag. The log reports how many runs share it.

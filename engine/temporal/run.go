@@ -56,7 +56,7 @@ func Run[S any](ctx context.Context, c client.Client, n node.Node[S], state S, o
 		err = json.Unmarshal(k.State, &after)
 	}
 	if err == nil && o.ID == "" { // it cannot be asked for again
-		_ = o.Store.Delete(ctx, keptKey(&o, k.id)) // what is left does no harm
+		_ = o.Store.Delete(ctx, keptKey(&o, k.id)) // the run has succeeded without it
 	}
 	return after, err
 }

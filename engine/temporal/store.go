@@ -75,14 +75,14 @@ func (d Dir) Put(_ context.Context, key string, data []byte) (err error) {
 	return syncDir(in)
 }
 
-// makeDirs makes a directory and those above it, and has them last.
+// makeDirs creates a directory and those above it, durably.
 func makeDirs(name string) error {
 	var changed []string
-	for at := name; ; at = filepath.Dir(at) {
+	for at, above := name, filepath.Dir(name); at != above; at, above = above, filepath.Dir(above) { // a drive of Windows may be missing
 		if _, err := os.Stat(at); !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
-		changed = append(changed, filepath.Dir(at))
+		changed = append(changed, above)
 	}
 	err := os.MkdirAll(name, 0o700)
 	for _, above := range changed {
@@ -91,9 +91,9 @@ func makeDirs(name string) error {
 	return err
 }
 
-// syncDir has what was made or renamed in a directory last. Tests replace it.
+// syncDir makes the names of a directory durable. Tests replace it.
 var syncDir = func(name string) error { //nolint:gochecknoglobals // see above
-	if runtime.GOOS == "windows" { // which has nothing like it
+	if runtime.GOOS == "windows" { // it cannot sync directories
 		return nil
 	}
 	d, err := os.Open(name) //nolint:gosec // below the directory
@@ -101,7 +101,7 @@ var syncDir = func(name string) error { //nolint:gochecknoglobals // see above
 		return err
 	}
 	err = d.Sync()
-	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) { // some file systems do not do it
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) { // nor can some file systems
 		err = nil
 	}
 	return errors.Join(err, d.Close())

@@ -81,7 +81,7 @@ const exits = `Exit status:
   2    the command or its files are invalid; nothing was sent
   3    stopped because the first 20 requests all failed in the same way
   75   nothing failed; some requests are left for a later run
-  130  interrupted by Ctrl-C; run it again, without --fresh, to resume`
+  130  interrupted by Ctrl-C; rerun the command without --fresh to resume`
 
 // exited is the panic by which kong ends the program after --help.
 type exited int

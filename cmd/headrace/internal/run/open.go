@@ -143,11 +143,11 @@ func (j *Job) unknown(p journal.Progress) error {
 	if err != nil || path == "" {
 		return err
 	}
-	remedy := "move it away"
+	remedy := "move " + path + " away"
 	if path == j.Errors {
 		remedy = "use another --errors"
 	}
-	return usagef("%s has lines that are not recorded in the journal %s: %s, and the lines of this run are written again from the journal; --fresh overwrites it, and sends all requests again",
+	return usagef("%s has lines that are not recorded in the journal %s: %s, and this run's lines are rewritten from the journal; or overwrite the file with --fresh, which sends all requests again",
 		path, j.Journal, remedy)
 }
 

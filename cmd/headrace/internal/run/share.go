@@ -19,7 +19,7 @@ func (j *Job) share(stop context.CancelCauseFunc) (leave func() error, err error
 	tell := func() {
 		if why := j.Alone(); why != "" {
 			told.Do(func() {
-				j.say(fmt.Sprintf("--share: %s: %s: limits are not shared with other runs for the moment, and this run uses its part of them", settings.WithoutPassword(j.Share), why))
+				j.say(fmt.Sprintf("--share: %s: %s: for now, limits are not shared with other runs, and this run uses only its part of them", settings.WithoutPassword(j.Share), why))
 			})
 		}
 	}

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"path/filepath"
 	"regexp"
 	"strings"
 )
@@ -19,7 +20,12 @@ func Secretive(name string) bool {
 // keyLike matches the beginnings of the keys of well-known providers, and 16 letters and digits in a row.
 var keyLike = regexp.MustCompile(`^(sk-|sk_|gsk_|csk-|xai-|hf_|pplx-|fw_|AIza|eyJ)|[A-Za-z0-9]{16}`)
 
-// LooksLikeKey reports whether a word that was given for something else may be a key. Such a word must not be printed.
+// LooksLikeKey reports whether a word that was given for something else may be a key. Such a word must not be printed. A file of
+// requests may have a hash or the time in its name.
 func LooksLikeKey(word string) bool {
+	switch strings.ToLower(filepath.Ext(word)) {
+	case ".jsonl", ".json":
+		return false
+	}
 	return keyLike.MatchString(word) && strings.ContainsAny(word, "0123456789")
 }

@@ -132,6 +132,7 @@ func TestAKeyInPlaceOfAName(t *testing.T) {
 	for word, want := range map[string]bool{
 		"sk-12345678": true, "sk_live_12345678": true, "gsk_9abc": true, "AIzaSyA1": true, "eyJhbGciOiJIUzI1NiJ9.eyJz": true, "0123456789abcdef": true,
 		"MY_KEY": false, "OPENAI_API_KEY_2": false, "openai_key": false, "AVERYLONGNAMEWITHOUTDIGITS": false, "requests-2026-11.jsonl": false, "sk-": false,
+		"in/0123456789abcdef.jsonl": false, "0123456789abcdef.JSON": false,
 	} {
 		assert.Equal(t, want, settings.LooksLikeKey(word), word)
 		f := usual()
@@ -145,7 +146,7 @@ func TestAKeyInPlaceOfAName(t *testing.T) {
 		}
 		assert.ErrorContains(t, r.Present(), word+" does not exist")
 		_, err = settings.Resolve(f, env(word, "k"))
-		assert.Equal(t, strings.Contains(word, "-"), err != nil, "a name holds no hyphen")
+		assert.Equal(t, strings.ContainsAny(word, "-/"), err != nil, "a name holds no hyphen and no slash")
 	}
 	f := usual()
 	f.APIKeyEnv = "A1234567890123456"

@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -221,21 +220,13 @@ func (r *Run) Alone() string {
 // with each round trip until the first rejection.
 const startsWith = 32
 
-// start has the controller begin with the first call. Otherwise it begins with the first rejection: without limits all workers of a run would
-// call at once, and within limits that are above those of the provider, it would start from a rate that is far too low.
+// start has the controller of a run without limits begin with the first call. Otherwise all workers of the run would call at once.
 func (r *Run) start(g *guard.Guard) error {
 	p := g.Policy()
-	_, measured := p.Law.(adaptive.Measured)
-	windows, calls := len(p.Limits.Windows) > 0, p.Limits.Concurrency
-	if p.Law != nil && !measured || p.Preset != "" || p.Store != nil || calls > 0 && !windows {
+	if _, measured := p.Law.(adaptive.Measured); p.Law != nil && !measured || p.Preset != "" || p.Store != nil || p.Limits.Concurrency > 0 || len(p.Limits.Windows) > 0 {
 		return nil
 	}
-	law := adaptive.Measured{Initial: startsWith}
-	if windows { // they bound the start
-		law.Max = max(law.WithDefaults().Max, calls)
-		law.Initial = cmp.Or(calls, law.Max)
-	}
-	p.Law = law
+	p.Law = adaptive.Measured{Initial: startsWith}
 	return g.Set(p)
 }
 

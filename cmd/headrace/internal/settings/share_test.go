@@ -35,14 +35,12 @@ func TestARunOfUnknownLimitsStartsWithAFewCalls(t *testing.T) {
 		set  func(f *settings.Flags)
 		want adaptive.Law
 	}{
-		"nothing is known":    {func(*settings.Flags) {}, few},
-		"measured":            {func(f *settings.Flags) { f.Law = "measured" }, few},
-		"a preset":            {func(f *settings.Flags) { f.Preset = "openai/tier1" }, nil},
-		"a rate":              {func(f *settings.Flags) { f.RPM = 60 }, adaptive.Measured{Initial: 200, Max: 200}},
-		"a rate and a cap":    {func(f *settings.Flags) { f.TPM, f.Concurrency = 60, 8 }, adaptive.Measured{Initial: 8, Max: 200}},
-		"a rate, a large cap": {func(f *settings.Flags) { f.Limit, f.Concurrency = []string{"50/s"}, 400 }, adaptive.Measured{Initial: 400, Max: 400}},
-		"a cap":               {func(f *settings.Flags) { f.Concurrency = 8 }, nil},
-		"aimd":                {func(f *settings.Flags) { f.Law = "aimd" }, adaptive.AIMD{}},
+		"nothing is known": {func(*settings.Flags) {}, few},
+		"measured":         {func(f *settings.Flags) { f.Law = "measured" }, few},
+		"a preset":         {func(f *settings.Flags) { f.Preset = "openai/tier1" }, nil},
+		"a rate":           {func(f *settings.Flags) { f.RPM = 60 }, nil},
+		"a cap":            {func(f *settings.Flags) { f.Concurrency = 8 }, nil},
+		"aimd":             {func(f *settings.Flags) { f.Law = "aimd" }, adaptive.AIMD{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
