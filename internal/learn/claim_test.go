@@ -29,6 +29,7 @@ func TestRefusalsKeepComingAtOneLevel(t *testing.T) {
 		{"on little evidence", []int{10, 10, 10}, false, 14, 0, 0, false, false, true},
 		{"of slow calls, few between two", []int{10, 10, 10}, false, 15, 0, 0, true, false, false},
 		{"as much is taken there", []int{10, 10, 10}, false, 70, 30, 0, false, true, false},
+		{"as much is taken there, with hundreds in flight", []int{300, 300, 300}, false, 70, 30, 0, false, true, false},
 		{"some is taken there", []int{10, 10, 10}, false, 94, 6, 0, false, false, false},
 		{"hardly any is taken there", []int{10, 10, 10}, false, 95, 5, 0, true, false, false},
 		{"more is taken above", []int{10, 10, 10}, false, 94, 0, 6, false, false, false},

@@ -2,8 +2,10 @@ package learn
 
 import "math"
 
-// levelsKept is how many levels are distinguished: calls at higher ones count at the last.
-const levelsKept = 256 // calls in flight
+const (
+	levelsKept  = 1024               // levels that are distinguished: the highest is 16,320 calls in flight and more
+	levelsExact = levelsKept / 2 / 2 // calls in flight, below which each number is a level; above, one is less than a hundredth of it
+)
 
 // Levels counts the calls that were taken by how many others were in flight.
 type Levels struct {
@@ -12,18 +14,28 @@ type Levels struct {
 
 // Add notes a call.
 func (l *Levels) Add(n int) {
-	if c := &l.count[min(max(n, 0), len(l.count)-1)]; *c < math.MaxUint32 {
+	if c := &l.count[levelOf(n)]; *c < math.MaxUint32 {
 		*c++
 	}
 }
 
 // Count is how many calls were noted, and how many at n or above.
 func (l *Levels) Count(n int) (all, atOrAbove float64) {
+	first := levelOf(n)
 	for i, c := range l.count {
 		all += float64(c)
-		if i >= n {
+		if i >= first {
 			atOrAbove += float64(c)
 		}
 	}
 	return all, atOrAbove
+}
+
+// levelOf is where calls with n others in flight are counted.
+func levelOf(n int) (index int) {
+	n = max(n, 0)
+	for ; n >= levelsExact; n /= 2 {
+		index += levelsExact / 2
+	}
+	return min(index+n, levelsKept-1)
 }

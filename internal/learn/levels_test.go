@@ -9,20 +9,26 @@ import (
 
 func TestLevelsCount(t *testing.T) {
 	var l Levels
-	for _, n := range []int{-1, 0, 2, 3, 3, 255, 256, 1000} {
+	for _, n := range []int{-1, 0, 2, 3, 3, 255, 256, 1000, 16319, math.MaxInt} {
 		l.Add(n)
 	}
 	for n, want := range map[int]float64{
-		0:   8, // below 0 counts as 0
-		1:   6,
-		2:   6,
-		3:   5,
-		4:   3,
-		255: 3, // above the last level counts as the last
-		256: 0,
+		0:           10, // below 0 counts as 0
+		1:           8,
+		2:           8,
+		3:           7,
+		4:           5,
+		255:         5,
+		256:         4,
+		258:         3,
+		1000:        3,
+		1004:        2,
+		16319:       2,
+		16320:       1,
+		math.MaxInt: 1, // above the last level counts as the last
 	} {
 		all, atOrAbove := l.Count(n)
-		assert.InDelta(t, 8, all, 0)
+		assert.InDelta(t, 10, all, 0)
 		assert.InDelta(t, want, atOrAbove, 0, "level %d", n)
 	}
 }
