@@ -16,7 +16,7 @@ func (c *Collisions) Sent() { c.recent = max(0, c.recent-collideShare) }
 
 // Count notes that a call seems to have collided, and reports whether it is taken to have: not too many are.
 func (c *Collisions) Count() bool {
-	if c.recent > 0 {
+	if c.recent > rounding {
 		return false
 	}
 	c.recent = 1

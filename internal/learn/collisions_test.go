@@ -60,6 +60,22 @@ func TestALargeBucketThatIsEmptyMeasuresARate(t *testing.T) {
 	assert.True(t, m.rejectAt(40, Refusal{Asked: 1, Calls: told(240, 0, 10)}))
 }
 
+func TestEveryFifthCallMayCollide(t *testing.T) {
+	for apart, want := range map[int]int{3: 10, 4: 10, 5: 20, 6: 20} {
+		var c Collisions
+		collided := 0
+		for range 20 {
+			for range apart {
+				c.Sent()
+			}
+			if c.Count() {
+				collided++
+			}
+		}
+		assert.Equal(t, want, collided, "one of %d seems to have", apart)
+	}
+}
+
 func TestIfManyCallsCollideTheyMeasureARate(t *testing.T) {
 	m := runMachine(Config{CallRate: 0.5})
 	taken := Refusal{Asked: 1, Calls: told(240, 0, 0.05)}
