@@ -6,15 +6,17 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// collide sends a call every two seconds, whose responses show a bucket that holds one call and refills by four per second. Then a
-// call is rejected, and the result is whether that lowers the pace.
-func collide(c Config, r Refusal) bool {
+// collide reports whether the rejection of a call after a slow run lowers the pace.
+func collide(c Config, r Refusal) bool { return slowRun(c).rejectAt(40, r) }
+
+// slowRun sends a call every two seconds, whose responses show a bucket that holds one call and refills by four per second.
+func slowRun(c Config) *machineRun {
 	m := runMachine(c)
 	for at := 2.0; at < 40; at += 2 {
 		m.Wait(at, 100, 0)
 		m.Answered(at+0.1, m.send(at), Answer{Used: 100, Calls: told(240, 0, 0.25)})
 	}
-	return m.rejectAt(40, r)
+	return m
 }
 
 func (m *machineRun) rejectAt(at float64, r Refusal) (lowers bool) {
@@ -48,6 +50,18 @@ func TestARejectionOfTwoCallsThatCollideMeasuresNoRate(t *testing.T) {
 			assert.Equal(t, c.lowers, collide(c.config, c.r))
 		})
 	}
+}
+
+// One event causes one decision.
+func TestCallsThatWereOutAtACollisionMeasureNoRate(t *testing.T) {
+	m := slowRun(Config{CallRate: 0.5})
+	taken := Refusal{Asked: 1, Calls: told(240, 0, 0.05)}
+	before, first, second := m.Calls.Rate, m.send(40), m.send(40)
+	m.Refused(40.1, first, taken)
+	m.Refused(40.2, second, taken)
+	assert.InDelta(t, before, m.Calls.Rate, 0)
+	assert.Equal(t, 1, m.reasons(WhyCollided))
+	assert.True(t, m.rejectAt(42, taken), "a later one does")
 }
 
 func TestALargeBucketThatIsEmptyMeasuresARate(t *testing.T) {

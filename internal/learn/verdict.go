@@ -82,6 +82,7 @@ func (m *Machine) cause(now float64, c Call, r *Refusal) verdict {
 		return isCap
 	case m.collided(c, r):
 		m.note(Decision{At: now, Kind: Verdict, Why: WhyCollided})
+		m.beginEpoch(now)
 		return isNothing
 	case r.asksToWait():
 		return isRate
