@@ -21,9 +21,9 @@ type Claim struct {
 	alone  bool    // none is
 	same   float64 // epochs in a row refused at about the same level, at which hardly any call is taken
 	sameAt float64
-	below  Levels  // taken since the first of these
-	calls  float64 // of these at the last one
-	levels Levels  // taken since the last cut that enough of them followed
+	since  Levels  // taken since the first of these
+	calls  float64 // how many that were at the last one
+	levels Levels  // taken since the last refusal before which there were enough to see whether the level is shared
 	part   bool    // others press for the same limit
 	off    Rules
 }
@@ -51,7 +51,7 @@ func (c *Claim) Sent(x Call) {
 
 // Taken notes that a call was taken that left with so many others in flight.
 func (c *Claim) Taken(others int) {
-	c.below.Add(others)
+	c.since.Add(others)
 	c.levels.Add(others)
 }
 
@@ -66,11 +66,11 @@ func (c *Claim) Refused(level int, asks bool) {
 	}
 }
 
-// weighLevel counts how many refusals in a row have come at one level. Slow calls are few between two of them, so that those
-// between all of them count.
+// weighLevel counts how many refusals in a row have come at one level. Between two of them only a few slow calls are taken, so all that
+// were taken since the first one count.
 func (c *Claim) weighLevel(level int, asks bool) {
 	n := float64(level)
-	taken, at := c.below.Count(level)
+	taken, at := c.since.Count(level)
 	near := math.Abs(n-c.sameAt) <= max(1, sameLevel*c.sameAt)
 	switch capLike := !asks && n >= 2 && at <= rare*taken; {
 	case !capLike:
@@ -82,7 +82,7 @@ func (c *Claim) weighLevel(level int, asks bool) {
 	}
 	c.sameAt, c.calls = n, taken
 	if c.same <= 1 {
-		c.below = Levels{}
+		c.since = Levels{}
 	}
 }
 

@@ -23,8 +23,8 @@ func (c *Collisions) Count() bool {
 	return true
 }
 
-// collided reports whether the refused call c has collided. Its headers show that no call is left in a small bucket, but earlier ones
-// that much more comes in, apart from what others use, than the pace takes.
+// collided reports whether the refused call c has collided: the headers show that no call is left in a small bucket, although much more
+// comes in, apart from what others use, than the pace takes.
 func (m *Machine) collided(c Call, r *Refusal) bool {
 	q := &m.quota.Calls
 	empty := r.Calls.Known && r.Calls.Remaining < 1 && q.full < several && !q.turn.Windowed()

@@ -155,8 +155,7 @@ func (f *Flight) Cap(n, rtt float64) {
 	}
 }
 
-// Hover cuts the bound by a step, and lets it grow so that one such step comes
-// for every so many calls.
+// Hover cuts the bound by a step, or begins to hover at n.
 func (f *Flight) Hover(n float64) {
 	if f.mode != hovering {
 		f.mode, f.bound, f.origin = hovering, max(1, n), n
@@ -236,8 +235,8 @@ func (f *Flight) Return(n float64) {
 }
 
 // Reopen raises the bound again, from n calls in flight and by one for each answer: after a pause all callers wait, and would go
-// at once. A bound that hovers goes on hovering unless a fall of the cap has drained it: those of several processes under one cap would
-// otherwise not converge.
+// at once. A bound that hovers goes on hovering, because those of several processes under one cap would otherwise not converge. If
+// few of its calls are left, the cap has fallen.
 func (f *Flight) Reopen(n int) {
 	b, from := float64(f.Bound(0)), float64(n+1)
 	switch {
