@@ -75,7 +75,7 @@ func (c *Claim) weighLevel(level int, asks bool) {
 	switch capLike := !asks && n >= 2 && at <= rare*taken; {
 	case !capLike:
 		c.same = 0
-	case c.same > 0 && near:
+	case near:
 		c.same++
 	default:
 		c.same = 1

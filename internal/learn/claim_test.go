@@ -63,6 +63,17 @@ func TestARefusalUnlikeACapBeginsAnew(t *testing.T) {
 	assert.True(t, k.Repeated())
 }
 
+// Calls taken at the level speak of one refusal only, however few they are.
+func TestALevelIsSharedForOneRefusal(t *testing.T) {
+	var k Claim
+	for _, at := range []int{1, 0} {
+		k.taken(several, 5)
+		k.taken(at, 10)
+		k.Refused(10, false)
+		assert.Equal(t, at > 0, k.shared)
+	}
+}
+
 // claimedAtTen is a claim of a cap of 10 and the last of n calls a second apart.
 func claimedAtTen(n int) (*Claim, Call) {
 	k, x := &Claim{}, Call{Others: 10}
