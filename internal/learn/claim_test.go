@@ -335,6 +335,20 @@ func TestCallsInFlightAreNotReopened(t *testing.T) {
 	assert.Equal(t, 4, r.InFlight())
 }
 
+// Under a cap that others share, 429s may be more than 5 % of the calls.
+func TestASharedCapIsKeptWhileItReopens(t *testing.T) {
+	r := claimedAndShut()
+	r.Flight.Hover(20)
+	r.levels = Memory{} // no trial
+	r.claim.sent, r.claim.epochs = 100, 10
+	at := r.Door.Until
+	r.Wait(at, 100, 2)
+	r.Answered(at+5, r.send(at), Answer{Used: 100, InFlight: 2})
+	r.Wait(at+6, 100, 3)
+	r.Refused(at+6.1, r.send(at+6), Refusal{})
+	assert.True(t, r.Flight.Claimed)
+}
+
 func TestASharedCapThatRejectsCallsAloneIsGivenUp(t *testing.T) {
 	r := claimedAndShut()
 	r.Flight.Hover(5)

@@ -20,6 +20,7 @@ type Flight struct {
 	high   int
 	origin float64 // where it began to hover
 	kept   kept    // what Back restores
+	shared bool    // it returns to where it hovered
 	part   bool    // others hover under the same cap, in the same way
 	quiet  silence
 }
@@ -228,7 +229,7 @@ func (f *Flight) Return(n float64) {
 		f.kept.bound = f.bound
 	}
 	f.bound = f.kept.bound + 1
-	f.mode, f.level, f.active = returning, n, 0
+	f.mode, f.level, f.active, f.shared = returning, n, 0, false
 	if f.bound >= n {
 		f.hold(n)
 	}
@@ -244,6 +245,7 @@ func (f *Flight) Reopen(n int) {
 	case f.mode == slowStart:
 		f.bound = from
 	default:
+		f.shared = f.Hovers() > 0
 		f.mode, f.bound, f.level, f.active = returning, from, max(f.level, b), 0
 	}
 }
@@ -291,10 +293,10 @@ func (f *Flight) Next() float64 {
 	return max(0, holdsFor*f.cycle-f.active)
 }
 
-// Hovers is where the bound hovers, 0 if it does not.
+// Hovers is where the bound hovers, or is on its way back to where it did; 0 if it does not.
 func (f *Flight) Hovers() float64 {
-	if f.mode != hovering {
-		return 0
+	if f.mode == hovering || f.mode == returning && f.shared {
+		return f.bound
 	}
-	return f.bound
+	return 0
 }

@@ -251,6 +251,27 @@ func TestBoundsThatHoverGetEven(t *testing.T) {
 	assert.Less(t, b.Hovers()/a.Hovers(), 1.3, "%.1f and %.1f", a.Hovers(), b.Hovers())
 }
 
+func TestABoundThatReturnsToWhereItHoveredStillHovers(t *testing.T) {
+	f := NewFlight(4, 100)
+	f.Hover(10)
+	for n, want := range []float64{1, 3} { // of calls in flight, a second pause later
+		f.Reopen(n * 2)
+		assert.InDelta(t, want, f.Hovers(), 0)
+		f.Answered(0, 10, 0)
+		f.Answered(0, 10, 0)
+	}
+	g := f
+	g.Return(20)
+	assert.Zero(t, g.Hovers(), "a trial does not")
+	for range 5 {
+		f.Answered(0, 10, 0)
+	}
+	assert.Equal(t, 10, f.Bound(0))
+	assert.Zero(t, f.Hovers(), "it is back")
+	f.Reopen(0)
+	assert.Zero(t, f.Hovers(), "what it returns to is the cap")
+}
+
 func TestSignalIsMadeGoodWithinACycle(t *testing.T) {
 	f := NewFlight(40, 100)
 	f.Signal(0.5, 40)
