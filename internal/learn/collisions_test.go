@@ -90,6 +90,25 @@ func TestEveryFifthCallMayCollide(t *testing.T) {
 	}
 }
 
+func TestARejectionThatSomethingElseExplainsIsNoCollision(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		alter  func(*machineRun)
+		lowers bool
+	}{
+		{"nothing else does", func(*machineRun) {}, false},
+		{"others take most of what comes in", func(m *machineRun) { m.quota.Calls.others.Rate = 3.5 }, true},
+		{"a window that is used up", func(m *machineRun) { m.quota.Calls.turn.votes = mostVotes }, true},
+		{"a cap, which it refutes", func(m *machineRun) { m.Flight.Claimed = true }, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := slowRun(Config{CallRate: 0.5})
+			c.alter(m)
+			assert.Equal(t, c.lowers, m.rejectAt(40, Refusal{Asked: 1, Calls: told(240, 0, 0.05)}))
+		})
+	}
+}
+
 func TestIfManyCallsCollideTheyMeasureARate(t *testing.T) {
 	m := runMachine(Config{CallRate: 0.5})
 	taken := Refusal{Asked: 1, Calls: told(240, 0, 0.05)}
