@@ -350,20 +350,29 @@ func TestASharedCapIsKeptWhileItReopens(t *testing.T) {
 }
 
 func TestASharedCapThatRejectsCallsAloneIsGivenUp(t *testing.T) {
-	r := claimedAndShut()
-	r.Flight.Hover(5)
-	r.claim.shared = true
-	for at := 2.0; r.Flight.Claimed; at += 100 {
-		if at > 1000 {
-			t.Fatal("it never is")
-		}
-		r.Wait(max(at, r.Door.Until), 100, 0)
-		c := r.send(at)
-		c.Others = 0
-		r.Refused(at+0.1, c, Refusal{})
-		assert.False(t, !r.Flight.Claimed && r.Door.refused < convinced, "too soon")
+	for name, alter := range map[string]func(*machineRun){
+		"its bound reopens": func(r *machineRun) {
+			r.Flight.Hover(5)
+			r.claim.shared = true
+		},
+		"its bound hovers": func(r *machineRun) { r.Flight.Hover(2) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := claimedAndShut()
+			alter(r)
+			for at := 2.0; r.Flight.Claimed; at += 100 {
+				if at > 1000 {
+					t.Fatal("it never is")
+				}
+				r.Wait(max(at, r.Door.Until), 100, 0)
+				c := r.send(at)
+				c.Others = 0
+				r.Refused(at+0.1, c, Refusal{})
+				assert.False(t, !r.Flight.Claimed && r.Door.refused < convinced, "too soon")
+			}
+			assert.GreaterOrEqual(t, r.Door.refused, convinced)
+		})
 	}
-	assert.GreaterOrEqual(t, r.Door.refused, convinced)
 }
 
 // Nothing is admitted while the calls that fill a cap are out, which may take minutes.
