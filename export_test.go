@@ -19,24 +19,24 @@ func Routes(rt http.RoundTripper) int {
 
 // Made is how many guards of its own a Transport has.
 func Made(rt http.RoundTripper) int {
-	t, ok := rt.(*transport)
-	if !ok {
-		return 0
-	}
-	t.routes.layer.mu.Lock()
-	defer t.routes.layer.mu.Unlock()
-	return len(t.routes.layer.made)
+	made, _ := guardsOf(rt)
+	return made
 }
 
 // Forgotten is how many guards a Transport may find again although it has forgotten them.
 func Forgotten(rt http.RoundTripper) int {
+	_, forgotten := guardsOf(rt)
+	return forgotten
+}
+
+func guardsOf(rt http.RoundTripper) (made, forgotten int) {
 	t, ok := rt.(*transport)
 	if !ok {
-		return 0
+		return 0, 0
 	}
 	t.routes.layer.mu.Lock()
 	defer t.routes.layer.mu.Unlock()
-	return len(t.routes.layer.forgotten)
+	return len(t.routes.layer.made), len(t.routes.layer.forgotten)
 }
 
 // SameAccount reports whether two requests are authenticated alike, and whether

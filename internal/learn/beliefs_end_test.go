@@ -38,15 +38,21 @@ func TestRoomInTheHeadersCountsAgain(t *testing.T) {
 	}
 }
 
+// runSince is a machine whose first call left at start, and 200 more at 31 s.
+func runSince(start float64) *machineRun {
+	r := runMachine(Config{})
+	r.last = Call{Seq: 1, At: start, Tokens: 100, Total: 100}
+	r.tally.Sent(r.last)
+	for range 200 {
+		r.send(31)
+	}
+	return r
+}
+
 // What a full bucket let through at first is no rate that has held.
 func TestACapThatIsGivenUpEarlyHasShownNoRate(t *testing.T) {
 	for start, want := range map[float64]float64{0: 200. / unmeasured, 30: 0} {
-		r := runMachine(Config{})
-		r.tally.Sent(Call{Seq: 1, At: start, Tokens: 100, Total: 100})
-		r.last = Call{Seq: 1, At: start, Tokens: 100, Total: 100}
-		for range 200 {
-			r.send(31)
-		}
+		r := runSince(start)
 		r.giveUpCap(80, r.last)
 		assert.Zero(t, r.reasons(WhyNoCap), "there is none")
 		r.Flight.Claimed = true
@@ -60,12 +66,7 @@ func TestACapThatIsGivenUpEarlyHasShownNoRate(t *testing.T) {
 // Nothing has measured what was let through until then.
 func TestTheFirstRateThatComesLateIsNotAllThatHasHeld(t *testing.T) {
 	for start, want := range map[float64]float64{0: 200. / unmeasured, 30: 0} {
-		r := runMachine(Config{})
-		r.tally.Sent(Call{Seq: 1, At: start, Tokens: 100, Total: 100})
-		r.last = Call{Seq: 1, At: start, Tokens: 100, Total: 100}
-		for range 200 {
-			r.send(31)
-		}
+		r := runSince(start)
 		r.cutPace(80, r.last, &Refusal{}, Rate{Calls: 1, Span: 1})
 		assert.InDelta(t, want, r.rates.high, 0.1, "the first call left at %v", start)
 		r.rates = Memory{}
