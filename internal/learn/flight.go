@@ -166,6 +166,9 @@ func (f *Flight) Hover(n float64) {
 	f.level = f.bound
 }
 
+// HoverAt moves a bound that hovers to n.
+func (f *Flight) HoverAt(n float64) { f.bound, f.level = n, n }
+
 const (
 	hoverGain  = 0.0021 // calls by which a bound that hovers grows in a round trip, for each call in flight
 	hoverLeast = 7      // calls in flight: a lower bound that hovers grows as one of so many

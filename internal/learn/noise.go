@@ -1,15 +1,19 @@
 package learn
 
-// Noise looks for refusals that do not become fewer when the pace falls. A limit
+// Noise looks for refusals that do not become fewer when the pace falls, or a bound that hovers. A limit
 // explains two or three cuts in a row: the pace is below it then, and the next
 // refusal comes only above the rate that was measured. Noise goes on at any pace,
-// and is never away for long. Where too many of the calls are refused, it is a limit that has fallen.
+// and is never away for long. Where too many of the calls are refused, it is a limit that has fallen, and likewise if more are
+// refused as soon as what was cut is restored.
 type Noise struct {
 	Share float64 // of all calls that are refused for nothing; 0: none is known
 
 	at          float64 // when the newest call left
 	seen        float64 // likewise at the last refusal within the share
-	before      float64 // the pace before the first unexplained cut
+	most        float64 // the share is no larger
+	before      float64 // the pace or the bound before the first unexplained cut
+	fallen      float64 // what it had fallen to when it was restored
+	tested      float64 // of sent: until then, too many refusals undo that
 	sent        float64
 	refused     float64 // of these, all in an epoch
 	unexplained float64
@@ -29,6 +33,7 @@ const (
 	Believe Opinion = iota // it says something about the rate
 	Ignore                 // it is noise
 	Restore                // it and those before it were
+	Undo                   // they were not: more are refused since what they had lowered is restored
 )
 
 const (
@@ -43,7 +48,7 @@ const (
 )
 
 // Know says that so large a share of calls is refused for nothing.
-func (n *Noise) Know(share float64) { n.Share, n.seen = share, n.at }
+func (n *Noise) Know(share float64) { n.Share, n.most, n.seen, n.tested = share, noisy, n.at, 0 }
 
 // Sent notes a call that left at a moment. It reports whether the share that was known ends, because its last refusal was too long ago.
 func (n *Noise) Sent(at float64) (ends bool) {
@@ -67,15 +72,43 @@ func (n *Noise) Hit() { n.refused++ }
 // Refused judges the first refusal of an epoch. measured is the rate at that moment, believed that of the pacer, and pace the
 // rate of the calls sent.
 func (n *Noise) Refused(measured, believed, pace float64) Opinion {
-	if n.Share > 0 && measured >= explained*believed {
-		return n.absorb(0, 2) // the limit or noise: twice as soon as noise alone, there are too many
+	switch expected := measured >= explained*believed; {
+	case expected && n.Share > 0:
+		return n.absorb(2) // the limit or noise: twice as soon as noise alone, there are too many
+	case expected:
+		return n.expect(believed)
 	}
-	if measured >= explained*believed {
-		if n.unexplained--; n.unexplained < 0 || believed >= n.before {
-			n.unexplained = 0
-		}
+	return n.weigh(believed, pace, paceFell)
+}
+
+// UnderCap judges one where a bound on the calls in flight hovers. grown is whether the bound had grown by a cut since the last one.
+// At a low bound, refusals under a cap that others share look like noise. A share that rises with the bound is none.
+func (n *Noise) UnderCap(bound float64, grown bool) Opinion {
+	switch {
+	case n.Share > 0:
+	case grown:
+		return n.expect(bound)
+	case n.unexplained == 0 && bound < hoverLeast:
 		return Believe
 	}
+	opinion := n.weigh(bound, bound, 0.5)
+	if opinion == Restore {
+		n.most = n.Share
+	}
+	return opinion
+}
+
+// expect takes in a refusal that a limit explains.
+func (n *Noise) expect(believed float64) Opinion {
+	if n.unexplained--; n.unexplained < 0 || believed >= n.before {
+		n.unexplained = 0
+	}
+	return Believe
+}
+
+// weigh takes in a refusal that no limit explains. It is noise if now has fallen to a part fell of what was believed before
+// the first of them.
+func (n *Noise) weigh(believed, now, fell float64) Opinion {
 	if n.Share > 0 {
 		return n.Absorb()
 	}
@@ -88,19 +121,17 @@ func (n *Noise) Refused(measured, believed, pace float64) Opinion {
 		n.early += n.last
 	}
 	n.last = n.sent
-	if n.unexplained < max(n.need, convinced) || !n.looksRandom(pace) {
+	if n.unexplained < max(n.need, convinced) || now >= fell*n.before || !n.looksRandom() {
 		return Believe
 	}
 	n.Know(min(noisy, n.refused/n.sent))
-	n.leak = 0
-	n.unexplained = 0
+	n.fallen, n.tested = now, n.sent+recent
+	n.leak, n.unexplained = 0, 0
 	return Restore
 }
 
-// looksRandom reports whether refusals have come as those that no limit explains, down to a pace.
-func (n *Noise) looksRandom(pace float64) bool {
-	return pace < paceFell*n.before && n.refused-1 <= noisy*n.sent && !n.rarer()
-}
+// looksRandom reports whether refusals have come as those that no limit explains.
+func (n *Noise) looksRandom() bool { return n.refused-1 <= noisy*n.sent && !n.rarer() }
 
 // rarer reports whether unexplained refusals became rarer as the pace fell, as those of a limit do: most of them are among the first
 // calls (as in Laplace's trend test, with a fixed bound).
@@ -109,25 +140,38 @@ func (n *Noise) rarer() bool { return n.early < trend*n.between*n.last }
 // Forget drops what could not be explained, because it is now.
 func (n *Noise) Forget() { n.unexplained = 0 }
 
-// Before is the rate before random rejections began to lower it.
+// Before is the pace or the bound before random rejections began to lower it.
 func (n *Noise) Before() float64 { return n.before }
+
+// Fallen is what it had fallen to when it was restored.
+func (n *Noise) Fallen() float64 { return n.fallen }
 
 // Absorb counts one more refusal as one of the known share, if it is within that. If there are
 // too many, again and again, it was no noise.
-func (n *Noise) Absorb() Opinion { return n.absorb(1, 1) }
+func (n *Noise) Absorb() Opinion { return n.absorb(1) }
 
-func (n *Noise) absorb(share, weight float64) Opinion {
+func (n *Noise) absorb(weight float64) Opinion {
 	if n.Share == 0 {
 		return Believe
 	}
-	n.Know(min(noisy, n.Share+share/memory))
+	n.Share, n.seen = min(n.most, n.Share+1.0/memory), n.at
 	if n.leak += weight; n.leak < convinced {
 		return Ignore
 	}
 	n.leak, n.unexplained = 0, 0
-	if n.exceeded++; n.exceeded >= convinced {
-		n.Share, n.exceeded = 0, 0
-		n.need = min(needMost, max(n.need, convinced)*2)
+	n.exceeded++
+	switch tested := n.sent < n.tested; {
+	case tested:
+		n.disprove()
+		return Undo
+	case n.exceeded >= convinced:
+		n.disprove()
 	}
 	return Believe
+}
+
+// disprove ends the share. The next one needs more evidence.
+func (n *Noise) disprove() {
+	n.Share, n.exceeded = 0, 0
+	n.need = min(needMost, max(n.need, convinced)*2)
 }

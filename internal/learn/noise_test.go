@@ -205,6 +205,8 @@ func TestNoiseShareFollowsWhatComes(t *testing.T) {
 	before := n.Share
 	n.Absorb()
 	assert.InDelta(t, before+1.0/memory, n.Share, 1e-9, "it goes on")
+	n.Refused(100, 100, 100)
+	assert.InDelta(t, before+2.0/memory, n.Share, 1e-9, "likewise where the limit may be the cause")
 	for range 1000 {
 		n.Share = max(n.Share, 0.079)
 		n.Absorb()

@@ -28,7 +28,7 @@ func (m *Machine) judge(now float64, c Call, r *Refusal, tested bool) (verdict, 
 		return isNothing, Rate{}
 	}
 	cause := m.cause(now, c, r)
-	if cause == isNothing || cause == isShut {
+	if cause == isNothing || cause == isShut || cause == isRandom {
 		return cause, Rate{}
 	}
 	isACap := cause == isCap
@@ -86,6 +86,8 @@ func (m *Machine) cause(now float64, c Call, r *Refusal) verdict {
 		return isNothing
 	case r.asksToWait():
 		return isRate
+	case m.randomUnderCap(now, c):
+		return isRandom
 	case m.looksLikeCap(c, r):
 		return isCap
 	case m.Flight.Claimed:
@@ -117,6 +119,41 @@ func (m *Machine) looksLikeCap(c Call, r *Refusal) bool {
 		return true
 	default:
 		return first && r.Names == Unnamed && !m.off.Has(CapRule)
+	}
+}
+
+// randomUnderCap reports refusals that no cap explains where the bound hovers, and counts them.
+func (m *Machine) randomUnderCap(now float64, c Call) bool {
+	f := &m.Flight
+	if f.mode != hovering || f.part || !f.Claimed || m.off.Has(StrayRule) {
+		return false
+	}
+	known, before := m.noise.Share > 0, float64(m.InFlight())
+	opinion := m.noise.UnderCap(f.bound, f.cutsAboveLast() >= 1)
+	m.noteNoNoise(now, known)
+	d := Decision{At: now, Of: OfFlight, From: before}
+	switch opinion {
+	case Believe:
+		return false
+	case Ignore:
+		return true
+	case Restore:
+		f.HoverAt(m.noise.Before())
+		d.Kind, d.Why = Grow, WhyNoise
+	case Undo:
+		f.HoverAt(min(f.bound, m.noise.Fallen()))
+		d.Kind, d.Why = Cut, WhyNotYet
+		m.mark(now, c)
+	}
+	d.To = float64(m.InFlight())
+	m.note(d)
+	return true
+}
+
+// noteNoNoise reports that the share of random rejections that was known has ended.
+func (m *Machine) noteNoNoise(now float64, known bool) {
+	if known && m.noise.Share == 0 {
+		m.note(Decision{At: now, Kind: Verdict, Why: WhyNoNoise})
 	}
 }
 
@@ -195,11 +232,9 @@ func (m *Machine) judgeRandom(now float64, c Call, r *Refusal, measured Rate) bo
 	} else {
 		opinion = m.noise.Absorb()
 	}
-	if known && m.noise.Share == 0 {
-		m.note(Decision{At: now, Kind: Verdict, Why: WhyNoNoise})
-	}
+	m.noteNoNoise(now, known)
 	switch opinion {
-	case Believe:
+	case Believe, Undo:
 		return false
 	case Restore:
 		m.note(Decision{At: now, Kind: Grow, Of: OfCalls, From: m.Calls.Pace(), To: m.noise.Before(), Why: WhyNoise})
