@@ -165,3 +165,19 @@ func (c *Claim) Noise(hits float64) (share float64, ok bool) {
 
 // Forget drops what speaks for a cap.
 func (c *Claim) Forget() { c.same = 0 }
+
+const noneTaken = handful // calls that were refused while none was taken, although one has ended: it is no cap that refuses
+
+// noCap reports whether no cap can be what refuses the call c although nothing is admitted: one of ours takes what is
+// below it, and takes a call when another one has ended. Others may fill one that they share, but not each time that a
+// call is alone.
+func (m *Machine) noCap(c Call) bool {
+	if m.Flight.Claimed && m.claim.named { // other limits and errors do not name it
+		return false
+	}
+	if m.Flight.mode == hovering || m.claim.shared {
+		return m.Flight.Claimed && m.Door.refused >= convinced && m.claim.noteAlone(c)
+	}
+	drained, room := float64(c.Others) < 0.5*m.heldLevel(), m.tally.ends > m.tally.endsBy
+	return drained || room && m.Flight.Claimed && m.tally.refused >= noneTaken
+}

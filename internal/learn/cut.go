@@ -1,6 +1,10 @@
 package learn
 
-func (m *Machine) cycle() float64 { return m.calm.Cycle(m.Calls.Rate) }
+// cycle is how long the pace takes from one probe to the next.
+func (m *Machine) cycle() float64 { return m.cycleAt(m.Calls.Rate) }
+
+// cycleAt is the same at a rate.
+func (m *Machine) cycleAt(rate float64) float64 { return m.peers.Shorten(m.calm.Cycle(rate), rate) }
 
 // mark begins an epoch at the refused call c, from which the next measurement begins.
 func (m *Machine) mark(now float64, c Call) {
@@ -29,25 +33,6 @@ func (m *Machine) cutFlight(now float64, c Call, named bool) {
 	m.mark(now, c)
 }
 
-// rememberLevel notes that a cap has moved. One that others share moves by itself.
-func (m *Machine) rememberLevel(now, before, after float64, named bool) {
-	switch shared := m.Flight.mode == hovering && after > hoverKept*m.levels.high; {
-	case shared:
-		m.levels = Memory{first: levelFirst}
-		if !m.Flight.part {
-			m.higher.first = levelFirst
-			if named { // no other cause feigns it
-				m.higher.first = namedFirst
-			}
-			m.higher.Explores(now, 2*after)
-		}
-	case m.levels.high == 0 && after < memoryFell*before:
-		m.levels.Fell(now, before)
-	default:
-		m.levels.Marked(now, after, m.Flight.Agreed())
-	}
-}
-
 // ofTokens reports whether a refusal may be about tokens. One that names calls is not: a token rate without a limit behind it
 // would be a second rate in series. One that names tokens is also a sign about the call
 // rate: whether the provider counts input or output tokens is unknown, and only calls can be delayed.
@@ -62,7 +47,7 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal, measured Rate) {
 	}
 	if m.Calls.On && !m.off.Has(GrowthRule) {
 		m.calm.Marked(measured.Calls, m.Calls.Rate)
-		m.weighOthers(now, c, measured.Calls)
+		m.weighPeers(now, c, measured.Calls)
 	}
 	if m.Calls.rested { // the small measurements before the pause are over
 		m.tally.next = stretch{}
@@ -100,7 +85,7 @@ func (m *Machine) cutTokens(c Call, measured Rate, admitted float64, lacked bool
 	}
 	cycle := m.cycle()
 	if m.large >= enough { // the pace of calls may be far above what is admitted
-		cycle = m.calm.Cycle(min(m.Calls.Rate, admitted))
+		cycle = m.cycleAt(min(m.Calls.Rate, admitted))
 	}
 	m.Tokens.Cut(measured.Tokens, cycle, measured.Few)
 }
@@ -118,44 +103,6 @@ func (m *Machine) pauseAfterCut(now float64, c Call, r *Refusal) {
 	}
 }
 
-// weighOthers takes in what the measured rate shows of other processes that use the limit.
-func (m *Machine) weighOthers(now float64, c Call, measured float64) {
-	before := m.calm.Shared()
-	switch {
-	case m.calm.share > 0, m.Tokens.On, m.spans.Window > 0: // these explain it
-		m.calm.beside = 0
-	case !m.Calls.rested: // what came in during a pause is not known
-		m.calm.Beside(now, min(measured, m.Calls.Pace()), m.Calls.Rate, float64(c.Seq-m.tally.mark.Seq))
-	}
-	if shared := m.calm.Shared(); shared != before {
-		why := WhyAlone
-		if shared {
-			why = WhyBeside
-		}
-		m.note(Decision{At: now, Kind: Verdict, Why: why})
-	}
-}
-
-// weighRoom takes in that the headers of the refused call c show room although marks agree about a rate: they are about another limit.
-func (m *Machine) weighRoom(now float64, c Call, r *Refusal) {
-	switch {
-	case m.calm.Agreed() && r.showsRoom(c.Tokens):
-		m.setNoRoom(now, now+remembered)
-	case m.noRoom > 0 && (r.hasMeters() || !m.calm.Agreed()):
-		m.setNoRoom(now, 0)
-	}
-}
-
-func (m *Machine) setNoRoom(now, until float64) {
-	switch {
-	case until == 0:
-		m.note(Decision{At: now, Kind: Verdict, Why: WhyRoom})
-	case m.noRoom == 0:
-		m.note(Decision{At: now, Kind: Verdict, Why: WhyNoRoom})
-	}
-	m.noRoom = until
-}
-
 // weighTokens compares the refused call c with the mean, and reports whether tokens are what it lacked, although their pace would
 // allow it: refused calls tend to be larger than the mean, and at that rate the provider's bucket would have held enough. Where
 // calls are limited, most refused calls are smaller, because few calls are far above the mean.
@@ -166,26 +113,6 @@ func (m *Machine) weighTokens(c Call) bool {
 		m.large = max(0, m.large-1)
 	}
 	return m.large >= enough && m.Tokens.On && m.Tokens.model >= c.Tokens
-}
-
-// rememberAdmitted notes what was admitted in the span before the refused call c, if it was so much for so long that this is the rate,
-// whether or not marks agree: they hardly ever do where errors come and go. At the first mark, a full bucket may have helped.
-func (m *Machine) rememberAdmitted(now float64, c Call, span float64) {
-	if m.Calls.marks <= 1 || m.spans.Window > 0 || span < underHeld {
-		return
-	}
-	if got := m.tally.since(c, span).Calls; got >= recent {
-		m.rates.Held(now, got/span)
-	}
-}
-
-// rememberLastMinute notes what was let through in the minute before the refused call c, because no mark measures it: headers or a cap
-// held calls back, or nothing did. In the first minute, a full bucket may have helped.
-func (m *Machine) rememberLastMinute(now float64, c Call) {
-	if now-m.tally.start < unmeasured {
-		return
-	}
-	m.rates.Held(now, m.tally.since(c, unmeasured).Calls/unmeasured)
 }
 
 // correctFirstMark corrects the first mark before the call c leaves. Calls that left together arrive in any order: the first refusal

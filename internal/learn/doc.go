@@ -2,11 +2,12 @@
 // returns how long to wait before the next call. Time is an argument, in seconds since the machine began; amounts are calls and
 // tokens.
 //
-// Each file is one idea, with its own tests. [Machine] joins them:
+// Each file is one idea, with its own tests and with what [Machine] does about it:
 //
 //   - [Door] knows when the provider is closed, and how to probe; [Truth] corrects a Retry-After, and [Fines] finds what rejections cost.
 //   - [Flight] bounds the calls in flight.
-//   - [Pacer] spaces calls, and another one tokens; [Calm] decides how long one of its cycles takes.
+//   - [Pacer] spaces calls, and another one tokens; [Calm] decides how long one of its cycles takes,
+//     and [Peers] shortens it where other processes use a slow limit.
 //   - [Quota] is what headers leave: a [Mirror] of each unit, with [Others] and [Turn]. [Charge] estimates what a call reserves there.
 //   - [Overdraft] tests whether the provider admits more than that.
 //   - [Tally] measures the rate between two refusals, and [Spans] the windows in which a provider counts.

@@ -19,6 +19,7 @@ type Machine struct {
 	foreign    Foreign
 	collisions Collisions
 	calm       Calm
+	peers      Peers
 	spans      Spans
 	overload   Overload
 	rates      Memory
@@ -205,7 +206,7 @@ func (m *Machine) noteChanges(now float64) {
 	if m.noRoom > 0 && now >= m.noRoom {
 		m.setNoRoom(now, 0)
 	}
-	if m.calm.Expire(now) {
+	if m.peers.Expire(now) {
 		m.note(Decision{At: now, Kind: Verdict, Why: WhyAlone})
 	}
 	for i := range m.factors {

@@ -150,3 +150,44 @@ func (m *Memory) Refused(now, rtt float64) (from float64) {
 	m.postpone(now, min(m.first, cost*m.soon(now, m.from)))
 	return m.from
 }
+
+const unmeasured = rarestProbe // seconds: what headers or a cap have let through in them has held, although no refusal has measured it
+
+// rememberLevel notes that a cap has moved. One that others share moves by itself.
+func (m *Machine) rememberLevel(now, before, after float64, named bool) {
+	switch shared := m.Flight.mode == hovering && after > hoverKept*m.levels.high; {
+	case shared:
+		m.levels = Memory{first: levelFirst}
+		if !m.Flight.part {
+			m.higher.first = levelFirst
+			if named { // no other cause feigns it
+				m.higher.first = namedFirst
+			}
+			m.higher.Explores(now, 2*after)
+		}
+	case m.levels.high == 0 && after < memoryFell*before:
+		m.levels.Fell(now, before)
+	default:
+		m.levels.Marked(now, after, m.Flight.Agreed())
+	}
+}
+
+// rememberAdmitted notes what was admitted in the span before the refused call c, if it was so much for so long that this is the rate,
+// whether or not marks agree: they hardly ever do where errors come and go. At the first mark, a full bucket may have helped.
+func (m *Machine) rememberAdmitted(now float64, c Call, span float64) {
+	if m.Calls.marks <= 1 || m.spans.Window > 0 || span < underHeld {
+		return
+	}
+	if got := m.tally.since(c, span).Calls; got >= recent {
+		m.rates.Held(now, got/span)
+	}
+}
+
+// rememberLastMinute notes what was let through in the minute before the refused call c, because no mark measures it: headers or a cap
+// held calls back, or nothing did. In the first minute, a full bucket may have helped.
+func (m *Machine) rememberLastMinute(now float64, c Call) {
+	if now-m.tally.start < unmeasured {
+		return
+	}
+	m.rates.Held(now, m.tally.since(c, unmeasured).Calls/unmeasured)
+}

@@ -56,8 +56,6 @@ func (r *Refusal) reset(tokens float64) (seconds float64) {
 	return seconds
 }
 
-const unmeasured = rarestProbe // seconds: what headers or a cap have let through in them has held, although no refusal has measured it
-
 // Refused says that a call was refused.
 func (m *Machine) Refused(now float64, c Call, r Refusal) {
 	m.Flight.Tick(now, m.countsForGrowth(now)) // the time until now does not count for a cycle that begins now
@@ -186,30 +184,6 @@ func (m *Machine) Closed(now float64, c Call, slow bool) {
 	}
 }
 
-// answerOverload waits and, if such refusals are no exception, bounds the calls in
-// flight, once an epoch. It is no measurement: pace and mark stay.
-func (m *Machine) answerOverload(now float64, c Call, r *Refusal) {
-	m.overload.Refused()
-	fresh := m.epoch.before(c)
-	rate := 0.0
-	if m.overload.Rare() {
-		rate = m.speed()
-	}
-	m.Door.Overloaded(now, c.At, r.Asked, rate, m.overload.share, m.luck.Float64(), fresh)
-	if !fresh || m.overload.Rare() || m.off.Has(OverloadRule) {
-		return
-	}
-	before := m.InFlight()
-	if m.failTrials(now, c) {
-		m.beginEpoch(now)
-		return
-	}
-	m.levels.Fell(now, float64(before))
-	m.Flight.Signal(backOff, m.overload.From(now, float64(before)))
-	m.beginEpoch(now)
-	m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(m.InFlight()), Why: WhyOverload})
-}
-
 // Signal says that a call which left at the moment left was refused further in.
 // It halves the calls in flight, once an epoch.
 func (m *Machine) Signal(now, left float64) {
@@ -245,37 +219,4 @@ func (m *Machine) keepShut(now float64, c Call, r *Refusal, rate float64) {
 	m.beginEpoch(now)
 	m.resumed, m.reopens = Point{}, true
 	m.note(Decision{At: now, Kind: Gate, Wait: m.Door.Until - now, Why: WhyStillShut})
-}
-
-// waitOutFine waits for what the rejection of c costs, if rejections count.
-func (m *Machine) waitOutFine(now float64, c Call, r *Refusal) {
-	if counts := r.asksToWait() && r.mayBeRate(); !counts || m.off.Has(GateRule) || m.off.Has(TruthRule) {
-		return
-	}
-	f := &m.Door.fines
-	proof := f.Refused(now, c, r.Asked)
-	until := f.Until()
-	if m.Calls.On { // an outage, too, asks for longer and longer
-		until = min(until, f.last+several/m.Calls.Pace())
-	}
-	m.Door.extendUntil(until)
-	if proof {
-		m.note(Decision{At: now, Kind: Verdict, Wait: f.Each(), Why: WhyFined})
-	}
-}
-
-const noneTaken = handful // calls that were refused while none was taken, although one has ended: it is no cap that refuses
-
-// noCap reports whether no cap can be what refuses the call c although nothing is admitted: one of ours takes what is
-// below it, and takes a call when another one has ended. Others may fill one that they share, but not each time that a
-// call is alone.
-func (m *Machine) noCap(c Call) bool {
-	if m.Flight.Claimed && m.claim.named { // other limits and errors do not name it
-		return false
-	}
-	if m.Flight.mode == hovering || m.claim.shared {
-		return m.Flight.Claimed && m.Door.refused >= convinced && m.claim.noteAlone(c)
-	}
-	drained, room := float64(c.Others) < 0.5*m.heldLevel(), m.tally.ends > m.tally.endsBy
-	return drained || room && m.Flight.Claimed && m.tally.refused >= noneTaken
 }
