@@ -124,8 +124,8 @@ func TestWhatIsTriedIsNotSaved(t *testing.T) {
 	r.Flight.Return(40)
 	r.levels.trying, r.levels.until = true, 100
 	assert.InDelta(t, 10, r.Save().InFlight, 1e-9)
-	r.under.trying, r.Flight.Claimed = true, true
-	r.under.before = paces{3, 300}
+	r.capRate.trying, r.Flight.Claimed = true, true
+	r.capRate.before = paces{3, 300}
 	s := r.Save()
 	assert.Equal(t, Saved{InFlight: 10, Calls: 3, Tokens: 300}, Saved{InFlight: s.InFlight, Claimed: s.Claimed, Calls: s.Calls, Tokens: s.Tokens})
 }

@@ -42,11 +42,11 @@ func TestRefusalsKeepComingAtOneLevel(t *testing.T) {
 				k.taken(c.above, level+5)
 				k.Refused(level, c.asks)
 			}
-			assert.Equal(t, c.want, k.Repeated())
+			assert.Equal(t, c.want, k.repeats.Show())
 			assert.Equal(t, c.shared, k.shared)
-			assert.Equal(t, c.alone, k.alone)
-			k.Forget()
-			assert.False(t, k.Repeated())
+			assert.Equal(t, c.alone, k.untaken)
+			k.repeats.Forget()
+			assert.False(t, k.repeats.Show())
 		})
 	}
 }
@@ -56,11 +56,11 @@ func TestARefusalUnlikeACapBeginsAnew(t *testing.T) {
 	for _, asks := range []bool{false, false, true, false, false} {
 		k.taken(100, 5)
 		k.Refused(10, asks)
-		assert.False(t, k.Repeated())
+		assert.False(t, k.repeats.Show())
 	}
 	k.taken(100, 5)
 	k.Refused(10, false)
-	assert.True(t, k.Repeated())
+	assert.True(t, k.repeats.Show())
 }
 
 // Calls taken at the level speak of one refusal only, however few they are.
@@ -157,11 +157,11 @@ func TestRefusalsWhereCallsCrowdAreARate(t *testing.T) {
 
 func TestARefusalElsewhereWeighsAgainstThoseWhereCallsCrowd(t *testing.T) {
 	k, x := claimedAtTen(200)
-	k.crowds = 3.9
+	k.scatter = 3.9
 	k.weighCrowd(x)
-	assert.InDelta(t, 2.9, k.crowds, 1e-9)
+	assert.InDelta(t, 2.9, k.scatter, 1e-9)
 	k.weighCrowd(Call{Seq: 1})
-	assert.InDelta(t, 2.9, k.crowds, 1e-9, "too long ago to tell")
+	assert.InDelta(t, 2.9, k.scatter, 1e-9, "too long ago to tell")
 }
 
 func TestNoCapRefusesACallThatIsAlone(t *testing.T) {

@@ -20,14 +20,14 @@ func (m *Machine) cutFlight(now float64, c Call, named bool) {
 	before := m.InFlight()
 	m.claim.named = named
 	m.stopLevels(now)
-	if hovers := m.claim.shared || m.Flight.mode == hovering && !m.claim.alone; hovers && !m.off.Has(HoverRule) {
+	if hovers := m.claim.shared || m.Flight.mode == hovering && !m.claim.untaken; hovers && !m.off.Has(HoverRule) {
 		m.Flight.Hover(float64(c.Others))
 	} else {
 		m.Flight.Cap(float64(c.Others), m.rtt)
 	}
 	m.rememberLevel(now, float64(before), float64(m.InFlight()), named)
-	if m.under.fell {
-		m.levels.Fell(now, m.under.level)
+	if m.capRate.fell {
+		m.levels.Fell(now, m.capRate.level)
 	}
 	m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(m.InFlight()), Why: WhyCap})
 	m.mark(now, c)

@@ -11,8 +11,8 @@
 //   - [Quota] is what headers leave: a [Mirror] of each unit, with [Others] and [Turn]. [Charge] estimates what a call reserves there.
 //   - [Overdraft] tests whether the provider admits more than that.
 //   - [Tally] measures the rate between two refusals, and [Spans] the windows in which a provider counts.
-//   - [Claim] decides whether a refusal without a label is a concurrency limit.
-//   - [Under] remembers the throughput under a concurrency limit that errors refuted.
+//   - [Claim] decides whether refusals that name no limit are those of a cap; [Repeats] finds those that come at one level.
+//   - [CapRate] remembers what got through under a cap that errors refuted.
 //   - [Memory] retries a rate that held before a decrease.
 //   - [Trust] ignores headers that are about another limit.
 //   - [Noise] finds random rejections, which no rate prevents, [Foreign] those about another limit, and [Collisions] those of

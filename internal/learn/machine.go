@@ -25,7 +25,7 @@ type Machine struct {
 	rates      Memory
 	levels     Memory
 	higher     Memory // than a cap that others share, or that random rejections feign
-	under      Under
+	capRate    CapRate
 	trust      Trust
 	rtt        float64 // smoothed round-trip time of a call that was taken, seconds
 	large      int     // refused calls above the mean of tokens, less others

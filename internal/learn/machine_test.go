@@ -456,11 +456,11 @@ func TestCallsFromBeforeTheMachineBegan(t *testing.T) {
 				if begun {
 					m.Sent(Call{Seq: 100, At: 0.5, Tokens: 100, Total: 10000})
 				}
-				calls, tokens, refusals := m.Calls, m.Tokens, m.quota.refusals
+				calls, tokens, uncharged := m.Calls, m.Tokens, m.quota.uncharged
 				hear(m)
 				assert.Equal(t, calls, m.Calls, "they were not charged here")
 				assert.Equal(t, tokens, m.Tokens)
-				assert.Equal(t, refusals, m.quota.refusals)
+				assert.Equal(t, uncharged, m.quota.uncharged)
 			})
 		}
 	}
@@ -834,9 +834,9 @@ func TestAClaimWithoutTheRules(t *testing.T) {
 	for range 5 {
 		assert.True(t, k.Weigh(x, x.At-9, 1, 9))
 	}
-	k.crowds = 1
+	k.scatter = 1
 	k.weighCrowd(x)
-	assert.InDelta(t, 1, k.crowds, 1e-9)
+	assert.InDelta(t, 1, k.scatter, 1e-9)
 }
 
 // Marks within 5 % agree.

@@ -175,7 +175,7 @@ func (m *Machine) rememberLevel(now, before, after float64, named bool) {
 // rememberAdmitted notes what was admitted in the span before the refused call c, if it was so much for so long that this is the rate,
 // whether or not marks agree: they hardly ever do where errors come and go. At the first mark, a full bucket may have helped.
 func (m *Machine) rememberAdmitted(now float64, c Call, span float64) {
-	if m.Calls.marks <= 1 || m.spans.Window > 0 || span < underHeld {
+	if m.Calls.marks <= 1 || m.spans.Window > 0 || span < heldFor {
 		return
 	}
 	if got := m.tally.since(c, span).Calls; got >= recent {

@@ -164,9 +164,9 @@ func TestATrialWithoutCallsHoldsNothingBack(t *testing.T) {
 		assert.InDelta(t, want.held, m.heldLevel(), 1e-9)
 		assert.Equal(t, now < remembered, m.levelTried())
 		n := *m
-		n.under.rate = 10
+		n.capRate.calls = 10
 		n.tryCap(now)
-		assert.InDelta(t, want.before, n.under.before.calls, 1e-9)
+		assert.InDelta(t, want.before, n.capRate.before.calls, 1e-9)
 	}
 }
 
@@ -198,7 +198,7 @@ func TestARateThatWasAdmittedForLongHasHeld(t *testing.T) {
 		want       float64
 	}{
 		{"long enough", 1, 31, 1, 0, 1},
-		{"for a short time", 20, underHeld - 1, 1, 0, 0},
+		{"for a short time", 20, heldFor - 1, 1, 0, 0},
 		{"few calls", 1, 29, 1, 0, 0},
 		{"the first rate, after a full bucket", 1, 31, 0, 0, 0},
 		{"in a part of a window", 1, 31, 1, 60, 0},

@@ -107,7 +107,7 @@ func TestAShareOfACapStandsWhereOthersCrowd(t *testing.T) {
 	m := New(Config{Initial: 4, Max: 50, Share: 0.25})
 	c := &m.claim
 	c.Begin(Call{Others: 20}, 0)
-	c.crowds = convinced
+	c.scatter = convinced
 	assert.True(t, c.Weigh(Call{At: 100, Others: 5}, 50, 1, 5), "others crowd, and the cap was measured when there were fewer of them")
 	c.again = hoverAgain
 	assert.False(t, c.Weigh(Call{At: 100.1, Others: 5}, 100, 1, 5), "the cuts do not help")

@@ -6,12 +6,12 @@ type Quota struct {
 	Calls  Mirror
 	Tokens Mirror
 
-	last     Call
-	total    float64 // tokens reserved by the call Tokens.Seq
-	charge   Charge
-	refusals Refusals
-	draft    Overdraft
-	off      Rules
+	last      Call
+	total     float64 // tokens reserved by the call Tokens.Seq
+	charge    Charge
+	uncharged Uncharged
+	draft     Overdraft
+	off       Rules
 }
 
 const plenty = 0.75 // of a full bucket: a pace that leaves so much is too low
@@ -27,7 +27,7 @@ func (q *Quota) Sent(c Call) {
 }
 
 // Refused notes that a call used up nothing.
-func (q *Quota) Refused(c Call) { q.refusals.Add(c.Seq, c.Tokens) }
+func (q *Quota) Refused(c Call) { q.uncharged.Add(c.Seq, c.Tokens) }
 
 // Unsent notes that a call was not sent after all.
 func (q *Quota) Unsent(c Call) {
@@ -51,7 +51,7 @@ func (q *Quota) Observe(now float64, c Call, taken float64, calls, tokens Told, 
 	q.Calls.NoteFull(taken, calls)
 	q.Tokens.NoteFull(taken*c.Tokens, tokens)
 	if calls.Known && c.Seq > q.Calls.Seq {
-		gone, _ := q.refusals.Between(q.Calls.Seq, c.Seq)
+		gone, _ := q.uncharged.Between(q.Calls.Seq, c.Seq)
 		q.Calls.part.Begin(calls.Remaining, float64(q.last.Seq-c.Seq))
 		q.Calls.Observe(c.Seq, c.At, float64(c.Seq-q.Calls.Seq)-gone, taken, calls)
 	}
@@ -72,7 +72,7 @@ func (q *Quota) Observe(now float64, c Call, taken float64, calls, tokens Told, 
 // sinceHeader is what was reserved after the call Tokens.Seq up to and with c, and not refused, and what of it and of earlier
 // calls has ended.
 func (q *Quota) sinceHeader(c Call, now float64, t *Tally) (reserved, ended Amount, used float64) {
-	refused, gone := q.refusals.Between(q.Tokens.Seq, c.Seq)
+	refused, gone := q.uncharged.Between(q.Tokens.Seq, c.Seq)
 	ended, used = t.Ended(q.Tokens.at, now)
 	return Amount{float64(c.Seq-q.Tokens.Seq) - refused, c.Total - q.total - gone}, ended, used
 }
@@ -102,7 +102,7 @@ func (q *Quota) wait(now, tokens float64, s unspent, t *Tally) (w quotaWait) {
 	}
 	longer, other := hold{m: &q.Calls, of: OfCalls, n: 1}, hold{m: &q.Tokens, of: OfTokens, n: q.charge.Of(Amount{1, tokens})}
 	if h := &longer; q.Calls.Known {
-		gone, _ := q.refusals.Between(q.Calls.Seq, q.last.Seq)
+		gone, _ := q.uncharged.Between(q.Calls.Seq, q.last.Seq)
 		h.own = float64(q.last.Seq-q.Calls.Seq) - gone
 		h.wait, w.room = q.Calls.Wait(now, 1, h.own, q.last.Seq, s.calls)
 		w.calls = q.Calls.part.On()

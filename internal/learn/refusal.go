@@ -144,7 +144,7 @@ func (m *Machine) answer(now float64, c Call, r *Refusal, tested bool) {
 func (m *Machine) account(now float64, c Call, r *Refusal) {
 	m.hits++
 	if r.asksToWait() && r.mayBeRate() {
-		m.foreign.labelled = now + remembered
+		m.foreign.asksUntil = now + remembered
 	}
 	if !m.tally.Counts(c) {
 		return
@@ -214,7 +214,7 @@ func (m *Machine) keepShut(now float64, c Call, r *Refusal, rate float64) {
 	m.waitOutFine(now, c, r)
 	if m.noCap(c) {
 		m.giveUpCap(now, c)
-		m.claim.Forget()
+		m.claim.repeats.Forget()
 	}
 	m.beginEpoch(now)
 	m.resumed, m.reopens = Point{}, true

@@ -13,7 +13,7 @@ const (
 
 // judge interprets the first refusal of an epoch, and returns the rate that it measures. tested is whether the call belonged to a
 // test of the headers. A rate is the default: mistaking a concurrency limit for a rate costs a few percent, while the converse
-// starves. The first refusal without a label is still taken for a concurrency limit, because that is soon refuted. One that names
+// starves. The first refusal that names no limit is still taken for a concurrency limit, because that is soon refuted. One that names
 // a rate is not, but if such refusals keep coming at one number of calls in flight, the name is wrong.
 func (m *Machine) judge(now float64, c Call, r *Refusal, tested bool) (verdict, Rate) {
 	tried := tested || m.failTrials(now, c)
@@ -39,12 +39,12 @@ func (m *Machine) judge(now float64, c Call, r *Refusal, tested bool) (verdict, 
 	if isACap && r.Names != FlightLimit && m.rateHeldMore(now, measured) {
 		isACap = false
 		measured = measured.as(m.calm.Settled)
-		m.claim.Forget()
+		m.claim.repeats.Forget()
 		m.stopLevels(now)
 	}
 	if isACap {
 		m.Flight.Claimed = true
-		m.under.Held(now, float64(c.Others), measured)
+		m.capRate.Held(now, float64(c.Others), measured)
 		return isCap, measured
 	}
 	verdict := isRate
@@ -113,7 +113,7 @@ func (m *Machine) looksLikeCap(c Call, r *Refusal) bool {
 		return m.claim.Weigh(c, m.tally.mark.At, m.rtt, m.Flight.Hovers())
 	case r.hasMeters():
 		return false
-	case m.claim.Repeated():
+	case m.claim.repeats.Show():
 		return true
 	default:
 		return first && r.Names == Unnamed && !m.off.Has(CapRule)
@@ -127,7 +127,7 @@ func (m *Machine) claimWasRandom(now float64) bool {
 		return false
 	}
 	m.noise.Know(share)
-	m.claim.Forget()
+	m.claim.repeats.Forget()
 	m.stopLevels(now)
 	m.Flight.Restart(m.claim.level)
 	m.note(Decision{At: now, Kind: Verdict, To: share, Why: WhyNoise})
@@ -146,7 +146,7 @@ func (m *Machine) measure(c Call, r *Refusal, isACap bool) Rate {
 
 // rateHeldMore reports whether much less gets through under a cap than at the rate that marks agreed about before.
 func (m *Machine) rateHeldMore(now float64, measured Rate) bool {
-	less := measured.Span >= underHeld && measured.Calls < memoryFell*m.calm.Settled && !m.off.Has(CapRule)
+	less := measured.Span >= heldFor && measured.Calls < memoryFell*m.calm.Settled && !m.off.Has(CapRule)
 	return less && m.calm.RefuteCap(now)
 }
 
