@@ -170,13 +170,13 @@ func (m *Machine) tick(now float64, slack bool) {
 	m.noteChanges(now)
 	m.at = now
 	idle := m.slack && !m.Door.Shut() // since the last tick
-	held := m.countsForGrowth(now)
+	counts := m.countsForGrowth(now)
 	m.slack = slack
 	m.Calls.Turns, m.Tokens.Turns = m.Tokens.On, m.Tokens.On
 	m.Calls.OneByOne = !m.quota.Calls.Known || m.trust.Ignored(now)
-	m.Flight.Tick(now, held)
-	m.tickPacer(now, &m.Calls, OfCalls, 1, open, held, idle)
-	m.tickPacer(now, &m.Tokens, OfTokens, m.paced(m.unit), open, held, idle)
+	m.Flight.Tick(now, counts)
+	m.tickPacer(now, &m.Calls, OfCalls, 1, open, counts, idle)
+	m.tickPacer(now, &m.Tokens, OfTokens, m.paced(m.unit), open, counts, idle)
 	if m.grows(now) && !slack && !m.off.Has(MemoryRule) {
 		m.beginTrials(now)
 	}
@@ -230,9 +230,14 @@ func (m *Machine) tickPacer(now float64, p *Pacer, of Value, unit float64, open,
 	}
 }
 
-// setBinding notes which of the bounds that are probed for growth holds calls back, if any.
-func (m *Machine) setBinding(flight, calls bool) {
-	m.Flight.Binding, m.Calls.Binding, m.Tokens.Binding = flight, calls, false
+// bindBy notes what holds the call back that is asked about. Time counts for the growth of what does.
+func (m *Machine) bindBy(b Bound) {
+	m.bound = b
+	m.setBinding(b)
+}
+
+func (m *Machine) setBinding(b Bound) {
+	m.Flight.Binding, m.Calls.Binding, m.Tokens.Binding = b == ByFlight, b == ByCalls, b == ByTokens
 }
 
 // Wait is how long until a call of so many tokens may go: 0 now, +Inf when
@@ -262,16 +267,14 @@ func (m *Machine) wait(now, tokens float64, inFlight int) float64 {
 	m.reopens = false
 	needed := m.needed()
 	if inFlight >= m.Flight.Bound(needed) {
-		m.setBinding(true, false)
+		m.bindBy(ByFlight)
 		if m.Flight.Starting() {
 			m.Flight.quiet = m.silent(now, inFlight)
 		}
-		m.bound = ByFlight
 		return max(m.Flight.Wait(inFlight, needed), m.slowBy-now)
 	}
 	if d := m.tally.last.At + m.minGap(inFlight) - now; d > 0 {
-		m.setBinding(true, false)
-		m.bound = ByFlight
+		m.bindBy(ByFlight)
 		return d
 	}
 	return m.paceWait(now, tokens, inFlight < m.few)
@@ -288,12 +291,12 @@ func (m *Machine) paceWait(now, tokens float64, few bool) (wait float64) {
 	s := unspent{few && m.Calls.Saves(1), few && m.Tokens.Saves(m.paced(tokens))}
 	q := m.headersWait(now, tokens, s)
 	if q.wait > 0 {
-		m.setBinding(false, false)
-		m.bound, wait = ByHeaders, q.wait
+		m.bindBy(ByHeaders)
+		wait = q.wait
 	}
 	if d := m.Calls.Wait(1); d > 0 && !q.calls && !s.calls {
-		m.setBinding(false, true)
-		m.bound, wait = ByCalls, max(wait, d)
+		m.bindBy(ByCalls)
+		wait = max(wait, d)
 	}
 	if d := m.Tokens.Wait(m.paced(tokens)); tokens > 0 && d > 0 && !q.tokens && !s.tokens {
 		m.Flight.Binding, m.Tokens.Binding = false, true
@@ -334,7 +337,7 @@ func (m *Machine) paced(tokens float64) float64 {
 
 // Slack records that no call waits: no time for growth.
 func (m *Machine) Slack(now float64) {
-	m.setBinding(false, false)
+	m.setBinding(Free)
 	m.tick(now, true)
 }
 

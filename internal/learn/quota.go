@@ -101,18 +101,12 @@ func (q *Quota) wait(now, tokens float64, s unspent, t *Tally) (w quotaWait) {
 		return w
 	}
 	longer, other := hold{m: &q.Calls, of: OfCalls, n: 1}, hold{m: &q.Tokens, of: OfTokens, n: q.charge.Of(Amount{1, tokens})}
-	if h := &longer; q.Calls.Known {
-		gone, _ := q.uncharged.Between(q.Calls.Seq, q.last.Seq)
-		h.own = float64(q.last.Seq-q.Calls.Seq) - gone
-		h.wait, w.room = q.Calls.Wait(now, 1, h.own, q.last.Seq, s.calls)
+	if q.Calls.Known {
 		w.calls = q.Calls.part.On()
-		w.room = w.room && !w.calls // a part of what is left is no reason for more
+		w.room = q.holdCalls(now, &longer, s.calls) && !w.calls // a part of what is left is no reason for more
 	}
-	if h := &other; q.Tokens.Known {
-		reserved, ended, used := q.sinceHeader(q.last, now, t)
-		h.own = q.charge.Of(reserved) - q.back(ended, used)
-		var left bool
-		h.wait, left = q.Tokens.Wait(now, h.n, h.own, q.last.Seq, s.tokens)
+	if q.Tokens.Known {
+		left := q.holdTokens(now, &other, s.tokens, t)
 		w.tokens = left || q.Tokens.turn.Windowed() || q.Tokens.part.On()
 	}
 	if other.wait > longer.wait {
@@ -128,6 +122,23 @@ func (q *Quota) wait(now, tokens float64, s unspent, t *Tally) (w quotaWait) {
 	}
 	w.wait = max(w.wait, other.wait)
 	return w
+}
+
+// holdCalls finds out how long the headers about calls hold one back, and reports whether they show plenty left. saved is whether the
+// pace has saved it.
+func (q *Quota) holdCalls(now float64, h *hold, saved bool) (plentiful bool) {
+	gone, _ := q.uncharged.Between(h.m.Seq, q.last.Seq)
+	h.own = float64(q.last.Seq-h.m.Seq) - gone
+	h.wait, plentiful = h.m.Wait(now, h.n, h.own, q.last.Seq, saved)
+	return plentiful
+}
+
+// holdTokens does the same for tokens.
+func (q *Quota) holdTokens(now float64, h *hold, saved bool, t *Tally) (plentiful bool) {
+	reserved, ended, used := q.sinceHeader(q.last, now, t)
+	h.own = q.charge.Of(reserved) - q.back(ended, used)
+	h.wait, plentiful = h.m.Wait(now, h.n, h.own, q.last.Seq, saved)
+	return plentiful
 }
 
 // exceeded reports whether clearly more of what the last try was about has been taken in the last quarter of an hour than the headers

@@ -94,9 +94,16 @@ func (m *Machine) readMeters(now float64, c Call, r *Refusal) {
 // echo waits for what a further refusal of an epoch asks for.
 func (m *Machine) echo(now float64, c Call, r *Refusal) {
 	if r.asksToWait() && !m.off.Has(GateRule) && m.Door.Echo(now, r.Asked) {
-		m.Door.Obey(now, r.Asked, m.speed(), m.luck.Float64())
+		m.obey(now, r)
 	}
 	m.waitOutFine(now, c, r)
+}
+
+// obey waits as long as a refusal asks.
+func (m *Machine) obey(now float64, r *Refusal) {
+	if r.asksToWait() && !m.off.Has(GateRule) {
+		m.Door.Obey(now, r.Asked, m.speed(), m.luck.Float64())
+	}
 }
 
 // answer decides what follows from the first refusal of an epoch. tested is whether the call belonged to a test of the headers.
@@ -105,18 +112,18 @@ func (m *Machine) answer(now float64, c Call, r *Refusal, tested bool) {
 	if !m.marked { // it may have been rejected because of calls that left after it
 		c.Others = max(c.Others, min(m.InFlight(), int(m.tally.last.Seq-c.Seq)))
 	}
-	if m.marked && r.Names != FlightLimit && !m.tally.GotThrough(c, now-2*m.Door.rtt) {
-		m.spans.Shut(c.At)
+	nothingGotThrough := m.marked && r.Names != FlightLimit && !m.tally.GotThrough(c, now-2*m.Door.rtt)
+	if pauseEnded := m.resumed.At > m.spans.shut; !nothingGotThrough && pauseEnded && !m.Door.ShutByForeign() {
+		m.endSpan(m.resumed.At, m.resumed.Calls) // for other calls, whose answers are on their way
+	}
+	m.spans.Shut(c.At)
+	if nothingGotThrough {
 		if r.showsRoom(c.Tokens) {
 			m.Door.foreign++
 		}
 		m.keepShut(now, c, r, m.Calls.Rate)
 		return
 	}
-	if m.resumed.At > m.spans.shut && !m.Door.ShutByForeign() { // the pause had ended for other calls, and their answers are on their way
-		m.endSpan(m.resumed.At, m.resumed.Calls)
-	}
-	m.spans.Shut(c.At)
 	verdict, measured := m.judge(now, c, r, tested)
 	if verdict == isShut {
 		m.Door.foreign++
@@ -126,10 +133,8 @@ func (m *Machine) answer(now float64, c Call, r *Refusal, tested bool) {
 	m.Door.Settled()
 	if verdict != isRandom {
 		m.Door.fines.Begin()
-		if r.asksToWait() && !m.off.Has(GateRule) {
-			m.Door.Obey(now, r.Asked, m.speed(), m.luck.Float64())
-			m.waitOutFine(now, c, r)
-		}
+		m.obey(now, r)
+		m.waitOutFine(now, c, r)
 	}
 	switch verdict {
 	case isCap:

@@ -31,30 +31,27 @@ func (m *Machine) judge(now float64, c Call, r *Refusal, tested bool) (verdict, 
 	if cause == isNothing || cause == isShut {
 		return cause, Rate{}
 	}
-	isACap := cause == isCap
-	if isACap && !m.Flight.Claimed {
+	if cause == isCap && !m.Flight.Claimed {
 		m.claimCap(now, c)
 	}
-	measured := m.measure(c, r, isACap)
-	if isACap && r.Names != FlightLimit && m.rateHeldMore(now, measured) {
-		isACap = false
-		measured = measured.as(m.calm.Settled)
+	measured := m.measure(c, r, cause == isCap)
+	if cause == isCap && r.Names != FlightLimit && m.rateHeldMore(now, measured) {
+		cause, measured = isRate, measured.as(m.calm.Settled)
 		m.claim.repeats.Forget()
 		m.stopLevels(now)
 	}
-	if isACap {
+	if cause == isCap {
 		m.Flight.Claimed = true
 		m.capRate.Held(now, float64(c.Others), measured)
 		return isCap, measured
 	}
-	verdict := isRate
 	if m.marked && m.judgeRandom(now, c, r, measured) {
-		verdict = isRandom
+		cause = isRandom
 	}
-	if kept := verdict == isRandom && r.asksToWait(); !kept { // a cap asks for no wait: a random refusal that does says nothing against it
+	if kept := cause == isRandom && r.asksToWait(); !kept { // a cap asks for no wait: a random refusal that does says nothing against it
 		m.giveUpCap(now, c)
 	}
-	return verdict, measured
+	return cause, measured
 }
 
 // giveUpCap ends the claim of a cap, which does not explain the refusal of the call c. What it let through in the last minute has held.
