@@ -318,7 +318,7 @@ func (m *Machine) headersWait(now, tokens float64, s unspent) (q quotaWait) {
 	if !m.trust.Ignored(now) {
 		q = m.quota.wait(now, tokens, s, &m.tally)
 	}
-	if d := &m.quota.draft; q.tries {
+	if d := &m.quota.draft; q.tests {
 		m.note(Decision{At: now, Kind: Probe, Of: d.of, From: d.refill, To: d.pace, Why: WhyDraft})
 	}
 	if q.room && m.spans.Window == 0 && now >= m.noRoom {

@@ -229,7 +229,7 @@ func TestAShareTriesNoMoreThanTheHeadersDeclare(t *testing.T) {
 		m := New(Config{Initial: 4, Max: 50, Share: share})
 		m.quota.Observe(1, Call{Seq: 1, Total: 100}, 1, Told{Known: true, Limit: 60, Reset: 60}, Told{}, &m.tally)
 		m.quota.draft.held = draftFirst
-		assert.Equal(t, tries, m.quota.wait(1, 0, unspent{}, &m.tally).tries)
+		assert.Equal(t, tries, m.quota.wait(1, 0, unspent{}, &m.tally).tests)
 	}
 }
 

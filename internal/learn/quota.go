@@ -92,7 +92,7 @@ type quotaWait struct {
 	room   bool // for a faster pace of calls
 	calls  bool // the headers alone decide about calls: no pace does
 	tokens bool // and about tokens
-	tries  bool // a try begins whether more calls are taken than the headers leave room for
+	tests  bool // a test begins whether more calls are taken than the headers leave room for
 }
 
 // wait is how long the headers hold back a call of so many tokens.
@@ -115,9 +115,9 @@ func (q *Quota) wait(now, tokens float64, s unspent, t *Tally) (w quotaWait) {
 	w.wait = longer.wait
 	testable := w.wait > draftIdle || w.wait > 0 && !longer.m.part.On()
 	if testable && !q.off.Has(TrustRule) {
-		w.wait, w.tries = q.draft.Wait(now, longer, q.last)
+		w.wait, w.tests = q.draft.Wait(now, longer, q.last)
 	}
-	if w.wait < longer.wait && other.wait > draftIdle { // a try is none if the other unit holds the call back for long, too
+	if w.wait < longer.wait && other.wait > draftIdle { // a test is none if the other unit holds the call back for long, too
 		other.wait = max(w.wait, q.last.At+draftIdle-now)
 	}
 	w.wait = max(w.wait, other.wait)
@@ -141,7 +141,7 @@ func (q *Quota) holdTokens(now float64, h *hold, saved bool, t *Tally) (plentifu
 	return plentiful
 }
 
-// exceeded reports whether clearly more of what the last try was about has been taken in the last quarter of an hour than the headers
+// exceeded reports whether clearly more of what the last test was about has been taken in the last quarter of an hour than the headers
 // left room for.
 func (q *Quota) exceeded(now float64, t *Tally) bool {
 	if q.draft.of == OfTokens {
