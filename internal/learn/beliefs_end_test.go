@@ -28,11 +28,11 @@ func TestRoomInTheHeadersCountsAgain(t *testing.T) {
 			assert.Equal(t, 1, r.reasons(WhyNoRoom))
 			r.calm.agreed = c.agreed
 			r.weighRoom(3, r.send(3), &c.then)
-			assert.Equal(t, c.room, r.noRoom == 0)
+			assert.Equal(t, c.room, r.noRoomUntil == 0)
 			r.Wait(2+remembered-1, 100, 1)
-			assert.Equal(t, c.room, r.noRoom == 0)
+			assert.Equal(t, c.room, r.noRoomUntil == 0)
 			r.Wait(2+remembered, 100, 1)
-			assert.Zero(t, r.noRoom)
+			assert.Zero(t, r.noRoomUntil)
 			assert.Equal(t, 1, r.reasons(WhyRoom))
 		})
 	}

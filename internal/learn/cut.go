@@ -84,7 +84,7 @@ func (m *Machine) cutTokens(c Call, measured Rate, admitted float64, lacked bool
 		return
 	}
 	cycle := m.cycle()
-	if m.large >= enough { // the pace of calls may be far above what is admitted
+	if m.largeHits >= enough { // the pace of calls may be far above what is admitted
 		cycle = m.cycleAt(min(m.Calls.Rate, admitted))
 	}
 	m.Tokens.Cut(measured.Tokens, cycle, measured.Few)
@@ -108,11 +108,11 @@ func (m *Machine) pauseAfterCut(now float64, c Call, r *Refusal) {
 // calls are limited, most refused calls are smaller, because few calls are far above the mean.
 func (m *Machine) weighTokens(c Call) bool {
 	if c.Tokens > m.tally.tokens/max(1, m.tally.calls) {
-		m.large = min(convinced, m.large+1)
+		m.largeHits = min(convinced, m.largeHits+1)
 	} else {
-		m.large = max(0, m.large-1)
+		m.largeHits = max(0, m.largeHits-1)
 	}
-	return m.large >= enough && m.Tokens.On && m.Tokens.model >= c.Tokens
+	return m.largeHits >= enough && m.Tokens.On && m.Tokens.model >= c.Tokens
 }
 
 // correctFirstMark corrects the first mark before the call c leaves. Calls that left together arrive in any order: the first refusal

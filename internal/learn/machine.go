@@ -12,24 +12,24 @@ type Machine struct {
 	Tokens Pacer
 	Door   Door
 
-	quota      Quota
-	tally      Tally
-	claim      Claim
-	noise      Noise
-	foreign    Foreign
-	collisions Collisions
-	calm       Calm
-	peers      Peers
-	spans      Spans
-	overload   Overload
-	rates      Memory
-	levels     Memory
-	higher     Memory // than a cap that others share, or that random rejections feign
-	capRate    CapRate
-	trust      Trust
-	rtt        float64 // smoothed round-trip time of a call that was taken, seconds
-	large      int     // refused calls above the mean of tokens, less others
-	noRoom     float64 // until then, room in the headers is no reason for a faster pace: marks agree about a rate that is lower
+	quota       Quota
+	tally       Tally
+	claim       Claim
+	noise       Noise
+	foreign     Foreign
+	collisions  Collisions
+	calm        Calm
+	peers       Peers
+	spans       Spans
+	overload    Overload
+	rates       Memory
+	levels      Memory
+	higher      Memory // than a cap that others share, or that random rejections feign
+	capRate     CapRate
+	trust       Trust
+	rtt         float64 // smoothed round-trip time of a call that was taken, seconds
+	largeHits   int     // refusals of calls that take more tokens than the mean, less others
+	noRoomUntil float64 // room in the headers is no reason for a faster pace before: marks agree about a lower rate
 
 	// The last decision, and what has come since.
 	epoch     epoch
@@ -203,7 +203,7 @@ func (m *Machine) noteChanges(now float64) {
 			m.note(Decision{At: now, Kind: Verdict, Why: WhyTrue})
 		}
 	}
-	if m.noRoom > 0 && now >= m.noRoom {
+	if m.noRoomUntil > 0 && now >= m.noRoomUntil {
 		m.setNoRoom(now, 0)
 	}
 	if m.peers.Expire(now) {
@@ -321,7 +321,7 @@ func (m *Machine) headersWait(now, tokens float64, s unspent) (q quotaWait) {
 	if d := &m.quota.draft; q.tests {
 		m.note(Decision{At: now, Kind: Probe, Of: d.of, From: d.refill, To: d.pace, Why: WhyDraft})
 	}
-	if q.room && m.spans.Window == 0 && now >= m.noRoom {
+	if q.room && m.spans.Window == 0 && now >= m.noRoomUntil {
 		m.Calls.Hasten()
 	} else {
 		m.Calls.Slow()

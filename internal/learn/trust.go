@@ -60,7 +60,7 @@ func (m *Machine) weighRoom(now float64, c Call, r *Refusal) {
 	switch {
 	case m.calm.Agreed() && r.showsRoom(c.Tokens):
 		m.setNoRoom(now, now+remembered)
-	case m.noRoom > 0 && (r.hasMeters() || !m.calm.Agreed()):
+	case m.noRoomUntil > 0 && (r.hasMeters() || !m.calm.Agreed()):
 		m.setNoRoom(now, 0)
 	}
 }
@@ -69,10 +69,10 @@ func (m *Machine) setNoRoom(now, until float64) {
 	switch {
 	case until == 0:
 		m.note(Decision{At: now, Kind: Verdict, Why: WhyRoom})
-	case m.noRoom == 0:
+	case m.noRoomUntil == 0:
 		m.note(Decision{At: now, Kind: Verdict, Why: WhyNoRoom})
 	}
-	m.noRoom = until
+	m.noRoomUntil = until
 }
 
 // distrust ignores the headers because more is admitted than they leave room for.
