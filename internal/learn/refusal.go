@@ -114,7 +114,7 @@ func (m *Machine) answer(now float64, c Call, r *Refusal, tested bool) {
 	}
 	nothingGotThrough := m.marked && r.Names != FlightLimit && !m.tally.GotThrough(c, now-2*m.Door.rtt)
 	if pauseEnded := m.resumed.At > m.spans.shut; !nothingGotThrough && pauseEnded && !m.Door.ShutByForeign() {
-		m.endSpan(m.resumed.At, m.resumed.Calls) // for other calls, whose answers are on their way
+		m.endSpan(m.resumed.At, m.resumed.Calls) // the answers of other calls are on their way
 	}
 	m.spans.Shut(c.At)
 	if nothingGotThrough {

@@ -2,11 +2,11 @@ package learn
 
 import "math"
 
-// Repeats counts the epochs in a row whose refusals come at one level of calls in flight, at which hardly any call is taken: a cap may
+// Repeats counts refusals in a row, one for each epoch, at one level of calls in flight, at which hardly any call is taken: a cap may
 // be what refuses. Between two of them only a few slow calls are taken, so all that were taken since the first one count.
 type Repeats struct {
 	level  float64
-	count  float64     // of the epochs
+	count  float64
 	counts LevelCounts // calls taken since the first of these
 	taken  float64     // how many that were at the last one
 }
