@@ -172,7 +172,7 @@ func TestACapThatOthersShareIsTriedAgainAfterADeepFall(t *testing.T) {
 	}{"to a half": {20, false}, "to a tenth": {100, true}} {
 		t.Run(name, func(t *testing.T) {
 			r := runMachine(Config{Initial: 20, Max: 100})
-			r.Flight.Claimed, r.claim.shared, r.levels.high = true, true, c.high
+			r.Flight.Claimed, r.claim.shared, r.levels.held = true, true, c.high
 			r.cutFlight(1, Call{Seq: 1, At: 1, Others: 10}, false)
 			assert.Equal(t, c.due, r.levels.Due(3))
 		})

@@ -10,19 +10,19 @@ type Flight struct {
 	Claimed bool // a cap on concurrency is believed in
 	Binding bool
 
-	bound  float64
-	mode   mode
-	level  float64 // the cap, of a claim
-	active float64
-	cycle  float64
-	at     float64
-	highs  [enough]float64 // levels refused of late, which agree if all are alike
-	high   int
-	origin float64 // where it began to hover
-	kept   kept    // what Back restores
-	shared bool    // it returns to where it hovered
-	part   bool    // others hover under the same cap, in the same way
-	quiet  silence
+	bound   float64
+	mode    mode
+	level   float64 // the cap, of a claim
+	active  float64
+	cycle   float64
+	at      float64
+	highs   [enough]float64 // levels refused of late, which agree if all are alike
+	high    int
+	origin  float64 // where it began to hover
+	kept    kept    // what Back restores
+	toHover bool    // it returns to where it hovered
+	part    bool    // others hover under the same cap, in the same way
+	quiet   silence
 }
 
 type kept struct {
@@ -229,7 +229,7 @@ func (f *Flight) Return(n float64) {
 		f.kept.bound = f.bound
 	}
 	f.bound = f.kept.bound + 1
-	f.mode, f.level, f.active, f.shared = returning, n, 0, false
+	f.mode, f.level, f.active, f.toHover = returning, n, 0, false
 	if f.bound >= n {
 		f.hold(n)
 	}
@@ -245,7 +245,7 @@ func (f *Flight) Reopen(n int) {
 	case f.mode == slowStart:
 		f.bound = from
 	default:
-		f.shared = f.Hovers() > 0
+		f.toHover = f.Hovers() > 0
 		f.mode, f.bound, f.level, f.active = returning, from, max(f.level, b), 0
 	}
 }
@@ -295,7 +295,7 @@ func (f *Flight) Next() float64 {
 
 // Hovers is where the bound hovers, or is on its way back to where it did; 0 if it does not.
 func (f *Flight) Hovers() float64 {
-	if f.mode == hovering || f.mode == returning && f.shared {
+	if f.mode == hovering || f.mode == returning && f.toHover {
 		return f.bound
 	}
 	return 0
