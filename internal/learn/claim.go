@@ -5,14 +5,14 @@ package learn
 // below it ends the refusals. A rate refuses at any level, goes on after the cut,
 // and refuses most where calls crowd. Noise refuses even a call that is alone.
 type Claim struct {
-	sent    float64 // calls since it was made
-	epochs  float64 // with a refusal
-	level   float64 // where it was claimed
-	hits    float64 // refusals by then
-	again   float64 // cuts that did not help, less those that did
-	lonely  float64 // calls for which a refusal with no other call in flight is remembered
-	crowd   Crowd
-	scatter float64 // refusals that no cap explains, less others: see weighScatter
+	sent     float64  // calls since it was made
+	epochs   float64  // with a refusal
+	level    float64  // where it was claimed
+	hits     float64  // refusals by then
+	unhelped evidence // cuts that did not help
+	lonely   float64  // calls for which a refusal with no other call in flight is remembered
+	crowd    Crowd
+	scatter  evidence // refusals that no cap explains: see weighScatter
 
 	named   bool // the last refusal said that it is a cap
 	repeats Repeats
@@ -64,27 +64,23 @@ func (c *Claim) Refused(level int, asks bool) {
 // Begin claims a cap at the level of the call x; hits were refused so far.
 func (c *Claim) Begin(x Call, hits float64) {
 	c.sent, c.epochs, c.level, c.hits = 0, 0, float64(x.Others), hits
-	c.again, c.lonely, c.scatter = 0, 0, 0
+	c.unhelped, c.lonely, c.scatter = 0, 0, 0
 }
 
 // Weigh weighs a further refusal of a claimed cap, of the call x, and reports whether the claim holds; mark is when the one
-// before left, rtt how long a call takes, and hovers where the bound hovers, 0 if it does not.
-func (c *Claim) Weigh(x Call, mark, rtt, hovers float64) bool {
+// before left, rtt how long a call takes, and hovers whether the bound hovers.
+func (c *Claim) Weigh(x Call, mark, rtt float64, hovers bool) bool {
 	c.epochs++
-	if x.At-mark < soonTrips*rtt {
-		c.again++
-	} else {
-		c.again = max(0, c.again-1)
-	}
+	c.unhelped.note(x.At-mark < soonTrips*rtt)
 	if c.noteAlone(x) || c.scattered() {
 		return false
 	}
-	if hovers > 0 {
+	if hovers {
 		if c.part { // others crowd too, and the level of the claim was theirs as well
-			return c.again < hoverAgain
+			return c.unhelped < hoverAgain
 		}
 		c.weighCrowd(x)
-		return c.again < hoverAgain && !c.scattered()
+		return c.unhelped < hoverAgain && !c.scattered()
 	}
 	falls := c.sent < newFor && backOff*float64(x.Others) < memoryFell*c.level
 	return !c.isRate() && (c.epochs < enough || !falls && c.epochs <= rare*c.sent)
@@ -116,17 +112,13 @@ func (c *Claim) weighCrowd(x Call) {
 // weighScatter weighs a refusal. unexplained is whether no cap explains it, because calls crowded or far more were in flight than at
 // other refusals.
 func (c *Claim) weighScatter(unexplained bool) {
-	switch {
-	case c.off.Has(CapRule):
-	case unexplained:
-		c.scatter++
-	default:
-		c.scatter = max(0, c.scatter-1)
+	if !c.off.Has(CapRule) {
+		c.scatter.note(unexplained)
 	}
 }
 
 // isRate reports whether what speaks against a cap speaks for a rate.
-func (c *Claim) isRate() bool { return c.again >= convinced || c.scattered() }
+func (c *Claim) isRate() bool { return c.unhelped >= convinced || c.scattered() }
 
 // Noise is the share of calls refused under a claim that does not hold, if it
 // is small enough to be noise.

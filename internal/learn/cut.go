@@ -107,11 +107,8 @@ func (m *Machine) pauseAfterCut(now float64, c Call, r *Refusal) {
 // allow it: refused calls tend to be larger than the mean, and at that rate the provider's bucket would have held enough. Where
 // calls are limited, most refused calls are smaller, because few calls are far above the mean.
 func (m *Machine) weighTokens(c Call) bool {
-	if c.Tokens > m.tally.tokens/max(1, m.tally.calls) {
-		m.largeHits = min(convinced, m.largeHits+1)
-	} else {
-		m.largeHits = max(0, m.largeHits-1)
-	}
+	m.largeHits.note(c.Tokens > m.tally.tokens/max(1, m.tally.calls))
+	m.largeHits = min(convinced, m.largeHits)
 	return m.largeHits >= enough && m.Tokens.On && m.Tokens.model >= c.Tokens
 }
 

@@ -27,9 +27,9 @@ type Machine struct {
 	higher      Memory // than a cap that others share, or that random rejections feign
 	capRate     CapRate
 	trust       Trust
-	rtt         float64 // smoothed round-trip time of a call that was taken, seconds
-	largeHits   int     // refusals of calls that take more tokens than the mean, less others
-	noRoomUntil float64 // room in the headers is no reason for a faster pace before: marks agree about a lower rate
+	rtt         float64  // smoothed round-trip time of a call that was taken, seconds
+	largeHits   evidence // refusals of calls that take more tokens than the mean
+	noRoomUntil float64  // room in the headers is no reason for a faster pace before: marks agree about a lower rate
 
 	// The last decision, and what has come since.
 	epoch     epoch

@@ -832,11 +832,11 @@ func TestAClaimWithoutTheRules(t *testing.T) {
 	k, x := claimedAtTen(400)
 	k.off, x.Others = CapRule, 0
 	for range 5 {
-		assert.True(t, k.Weigh(x, x.At-9, 1, 9))
+		assert.True(t, k.Weigh(x, x.At-9, 1, true))
 	}
 	k.scatter = 1
 	k.weighCrowd(x)
-	assert.InDelta(t, 1, k.scatter, 1e-9)
+	assert.EqualValues(t, 1, k.scatter)
 }
 
 // Marks within 5 % agree.

@@ -108,9 +108,9 @@ func TestAShareOfACapStandsWhereOthersCrowd(t *testing.T) {
 	c := &m.claim
 	c.Begin(Call{Others: 20}, 0)
 	c.scatter = convinced
-	assert.True(t, c.Weigh(Call{At: 100, Others: 5}, 50, 1, 5), "others crowd, and the cap was measured when there were fewer of them")
-	c.again = hoverAgain
-	assert.False(t, c.Weigh(Call{At: 100.1, Others: 5}, 100, 1, 5), "the cuts do not help")
+	assert.True(t, c.Weigh(Call{At: 100, Others: 5}, 50, 1, true), "others crowd, and the cap was measured when there were fewer of them")
+	c.unhelped = hoverAgain
+	assert.False(t, c.Weigh(Call{At: 100.1, Others: 5}, 100, 1, true), "the cuts do not help")
 
 	c.Refused(5, false)
 	assert.True(t, c.shared, "others hold the rest of it")

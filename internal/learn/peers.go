@@ -4,8 +4,8 @@ package learn
 // has fallen. If marks keep coming soon, and each finds somewhat less, other processes have used what the rejected calls needed. Each
 // mark would lower the rate, and most of a slow limit would remain unused: shorter cycles prevent that.
 type Peers struct {
-	signs   int     // marks that other processes explain, less those that they do not
-	expires float64 // when these are too old
+	signs   evidence // marks that other processes explain
+	expires float64  // when these are too old
 }
 
 const (
@@ -18,10 +18,15 @@ const (
 
 // Marked compares the rate after a mark with the one before, when so many calls had left since the mark before.
 func (p *Peers) Marked(now, rate, before, calls float64) {
-	if part := rate / before; part >= peersSame || calls > peersSoon || before >= 1 {
-		p.signs = max(0, p.signs-1)
-	} else if part >= peersLeast {
-		p.signs, p.expires = min(peersMost, p.signs+1), now+remembered
+	part := rate / before
+	lower := part < peersSame && calls <= peersSoon && before < 1
+	if lower && part < peersLeast { // the limit has fallen
+		return
+	}
+	p.signs.note(lower)
+	p.signs = min(peersMost, p.signs)
+	if lower {
+		p.expires = now + remembered
 	}
 }
 

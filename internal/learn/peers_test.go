@@ -32,7 +32,7 @@ func TestOthersLeaveLessAndLessOfASlowRate(t *testing.T) {
 	}
 	p := Peers{signs: peersMost}
 	p.Marked(0, 0.1, 0.12, 9)
-	assert.Equal(t, peersMost, p.signs)
+	assert.EqualValues(t, peersMost, p.signs)
 	assert.InDelta(t, cycleShortest, p.Shorten(Cycle(0.9), 0.9), 1e-9)
 	assert.InDelta(t, Cycle(1), p.Shorten(Cycle(1), 1), 1e-9, "a fast rate")
 	assert.False(t, p.Expire(remembered-1))

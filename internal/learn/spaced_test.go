@@ -83,7 +83,7 @@ func TestRejectedCallsThatAreLargerThanOthersLackTokens(t *testing.T) {
 
 // The pace of calls may be far above what the pace of tokens lets through.
 func TestWhereTokensRunOutTheirCycleIsThatOfTheCallsAdmitted(t *testing.T) {
-	cycle := func(large int) float64 {
+	cycle := func(large evidence) float64 {
 		r := pacedTwice()
 		r.largeHits = large
 		for i := range 20 {

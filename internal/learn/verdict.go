@@ -107,7 +107,7 @@ func (m *Machine) looksLikeCap(c Call, r *Refusal) bool {
 	first := !m.marked && !m.Calls.On && c.Others > 0
 	switch {
 	case m.Flight.Claimed:
-		return m.claim.Weigh(c, m.tally.mark.At, m.rtt, m.Flight.Hovers())
+		return m.claim.Weigh(c, m.tally.mark.At, m.rtt, m.Flight.Hovers() > 0)
 	case r.hasMeters():
 		return false
 	case m.claim.repeats.Show():
