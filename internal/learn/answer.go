@@ -52,6 +52,6 @@ func (m *Machine) Heard(now float64, c Call, calls, tokens Told) {
 
 // opened records that a call which left at the moment left was admitted.
 func (m *Machine) opened(left float64) {
-	m.endSpan(left, m.tally.calls)
+	m.endSpan(left, m.tally.total.Calls)
 	m.Door.Opened(left)
 }

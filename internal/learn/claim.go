@@ -139,6 +139,6 @@ func (m *Machine) noCap(c Call) bool {
 	if m.Flight.mode == hovering || m.claim.shared {
 		return m.Flight.Claimed && m.Door.refused >= convinced && m.claim.noteAlone(c)
 	}
-	drained, room := float64(c.Others) < 0.5*m.heldLevel(), m.tally.ends > m.tally.endsBy
+	drained, room := float64(c.Others) < 0.5*m.heldLevel(), m.tally.total.Ends > m.tally.marked.Ends
 	return drained || room && m.Flight.Claimed && m.tally.refused >= noneTaken
 }

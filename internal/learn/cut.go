@@ -107,7 +107,7 @@ func (m *Machine) pauseAfterCut(now float64, c Call, r *Refusal) {
 // allow it: refused calls tend to be larger than the mean, and at that rate the provider's bucket would have held enough. Where
 // calls are limited, most refused calls are smaller, because few calls are far above the mean.
 func (m *Machine) weighTokens(c Call) bool {
-	m.largeHits.note(c.Tokens > m.tally.tokens/max(1, m.tally.calls))
+	m.largeHits.note(c.Tokens > m.tally.total.Tokens/max(1, m.tally.total.Calls))
 	m.largeHits = min(convinced, m.largeHits)
 	return m.largeHits >= enough && m.Tokens.On && m.Tokens.model >= c.Tokens
 }
@@ -117,7 +117,7 @@ func (m *Machine) weighTokens(c Call) bool {
 // How fast a handful of calls got through says nothing; they are measured over the pause that follows.
 func (m *Machine) correctFirstMark(c Call) {
 	m.firstMark = false
-	got, span := m.tally.calls-float64(c.Seq-1-m.epoch.last), max(shortest, m.epoch.at-m.tally.start)
+	got, span := m.tally.total.Calls-float64(c.Seq-1-m.epoch.last), max(shortest, m.epoch.at-m.tally.start)
 	rate, burst := got/span, m.tally.mark.At-m.tally.start < shortest
 	fines := &m.Door.fines
 	switch each := fines.Each(); {

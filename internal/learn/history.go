@@ -28,6 +28,9 @@ type Point struct {
 	Used   float64 // and used by them
 }
 
+// unused is how many tokens were reserved and not used, less those used and not reserved.
+func (p *Point) unused() float64 { return p.Ended - p.Used }
+
 // Add notes p, which is not older than what was added before.
 func (h *History) Add(p Point) {
 	step := historyStep
@@ -66,17 +69,17 @@ func (h *History) Since(from float64, last Point) Point {
 	return last
 }
 
-// since is what came between the moment from, which is between the points before and after, and last.
-func (last Point) since(from float64, before, after *Point) Point {
+// since is what came between the moment from, which is between the points before and after, and p.
+func (p *Point) since(from float64, before, after *Point) Point {
 	share := 1.0
 	if after.At > before.At {
 		share = (from - before.At) / (after.At - before.At)
 	}
 	return Point{
-		Calls:  last.Calls - before.Calls - share*(after.Calls-before.Calls),
-		Tokens: last.Tokens - before.Tokens - share*(after.Tokens-before.Tokens),
-		Ends:   last.Ends - before.Ends - share*(after.Ends-before.Ends),
-		Ended:  last.Ended - before.Ended - share*(after.Ended-before.Ended),
-		Used:   last.Used - before.Used - share*(after.Used-before.Used),
+		Calls:  p.Calls - before.Calls - share*(after.Calls-before.Calls),
+		Tokens: p.Tokens - before.Tokens - share*(after.Tokens-before.Tokens),
+		Ends:   p.Ends - before.Ends - share*(after.Ends-before.Ends),
+		Ended:  p.Ended - before.Ended - share*(after.Ended-before.Ended),
+		Used:   p.Used - before.Used - share*(after.Used-before.Used),
 	}
 }

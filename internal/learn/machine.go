@@ -347,7 +347,7 @@ func (m *Machine) Sent(c Call) {
 		m.note(Decision{At: c.At, Kind: Probe, Of: OfFlight, From: 0, To: 1, Wait: m.Door.probeTimeout(), Why: WhyProbe})
 	}
 	if m.resumed.At == 0 && c.At > m.epoch.at {
-		m.resumed = Point{At: c.At, Calls: m.tally.calls}
+		m.resumed = Point{At: c.At, Calls: m.tally.total.Calls}
 	}
 	if m.firstMark && c.At > m.epoch.at+m.Door.RefusalTimeout() {
 		m.correctFirstMark(c)

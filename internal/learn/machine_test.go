@@ -471,13 +471,13 @@ func TestUnsentUndoes(t *testing.T) {
 	r.Answered(0.1, r.send(0), Answer{Used: 100, Calls: told(60, 5, 30)})
 	require.Zero(t, r.Wait(10, 100, 0))
 	calls, tokens := r.Calls, r.Tokens
-	sent := r.tally.calls
+	sent := r.tally.total.Calls
 	for range 20 {
 		r.Unsent(r.send(10))
 	}
 	assert.Equal(t, calls, r.Calls)
 	assert.Equal(t, tokens, r.Tokens)
-	assert.InDelta(t, sent, r.tally.calls, 0)
+	assert.InDelta(t, sent, r.tally.total.Calls, 0)
 	assert.Zero(t, r.Wait(10, 100, 0), "nor do the headers count them")
 	for range turnsDeep {
 		r.send(10)

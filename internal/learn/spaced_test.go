@@ -110,7 +110,7 @@ func TestAForgottenCallWasNotHeldBack(t *testing.T) {
 
 func TestWhatSpeaksForALackOfTokens(t *testing.T) {
 	m := pacedTwice()
-	m.largeHits, m.tally.calls, m.tally.tokens = convinced, 1, 10
+	m.largeHits, m.tally.total.Calls, m.tally.total.Tokens = convinced, 1, 10
 	m.Tokens.model = 50
 	assert.True(t, m.weighTokens(Call{Tokens: 50}))
 	m.Tokens.model = 49
