@@ -6,15 +6,6 @@ func (m *Machine) cycle() float64 { return m.cycleAt(m.Calls.Rate) }
 // cycleAt is the same at a rate.
 func (m *Machine) cycleAt(rate float64) float64 { return m.peers.Shorten(m.calm.Cycle(rate), rate) }
 
-// mark begins an epoch at the refused call c, from which the next measurement begins.
-func (m *Machine) mark(now float64, c Call) {
-	m.beginEpoch(now)
-	m.marked = true
-	m.tally.Mark(c)
-	m.resumed = Point{}
-	m.Calls.saved, m.Tokens.saved = 0, 0 // what was saved would have been admitted
-}
-
 // cutFlight answers a cap, which a refusal has named or not.
 func (m *Machine) cutFlight(now float64, c Call, named bool) {
 	before := m.InFlight()

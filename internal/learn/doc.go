@@ -27,14 +27,14 @@
 // [Part] is a part of a limit that several clients share, [Saved] what another run goes on with, and [Rules] are what a simulation
 // can leave out: each is named where it acts, as in off.Has(GateRule).
 //
-// A call goes through the methods of Machine in this order: Wait and Sent (machine.go), then Answered (answer.go) or Refused
-// (refusal.go). The first refusal of an epoch is judged (verdict.go), and answered by a decrease (cut.go). What held before a
-// decrease is tried again (trials.go).
+// A call goes through the methods of Machine in this order: Wait (wait.go), which first brings everything up to date (tick.go), Sent
+// (sent.go), then Answered (answer.go) or Refused (refusal.go). The first refusal of an epoch is judged (verdict.go), and answered
+// by a decrease (cut.go). What held before a decrease is tried again (trials.go).
 //
 // The names in the code have these meanings:
 //
 //   - refused: rejected by the provider for rate or overload; taken: not refused
-//   - epoch: from one decision to the next; the refusals of calls that left before it began belong to the previous epoch
+//   - epoch: from one decision to the next (epoch.go); the refusals of calls that left before it began belong to the previous one
 //   - mark: a refusal that shows the provider's bucket empty, so that a measurement ends and the next begins
 //   - pace: the rate at which calls are sent; cycle: the time from a mark until a faster pace has been tried
 //   - cap: a limit on calls in flight; claim: the belief in one; level: the calls in flight when one refuses

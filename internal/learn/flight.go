@@ -300,3 +300,22 @@ func (f *Flight) Hovers() float64 {
 	}
 	return 0
 }
+
+// needed is twice as many calls in flight as the pace takes by Little's law, and two more.
+func (m *Machine) needed() float64 {
+	if !m.Calls.On || m.off.Has(FollowRule) {
+		return 0
+	}
+	return 2*m.Calls.Pace()*m.rtt + 2
+}
+
+// speed is how many calls can be sent per second, by Little's law where only those in flight are bounded.
+func (m *Machine) speed() float64 {
+	if m.Calls.On {
+		return m.Calls.Rate
+	}
+	return float64(m.InFlight()) / m.rtt
+}
+
+// InFlight is how many calls may be in flight.
+func (m *Machine) InFlight() int { return m.Flight.Bound(m.needed()) }
