@@ -51,3 +51,9 @@ func (c *Calm) Cycle(rate float64) float64 {
 	}
 	return c.stretch * Cycle(rate)
 }
+
+// cycle is how long the pace takes from one probe to the next.
+func (m *Machine) cycle() float64 { return m.cycleAt(m.Calls.Rate) }
+
+// cycleAt is the same at a rate.
+func (m *Machine) cycleAt(rate float64) float64 { return m.peers.Shorten(m.calm.Cycle(rate), rate) }

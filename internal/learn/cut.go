@@ -1,11 +1,5 @@
 package learn
 
-// cycle is how long the pace takes from one probe to the next.
-func (m *Machine) cycle() float64 { return m.cycleAt(m.Calls.Rate) }
-
-// cycleAt is the same at a rate.
-func (m *Machine) cycleAt(rate float64) float64 { return m.peers.Shorten(m.calm.Cycle(rate), rate) }
-
 // cutFlight answers a cap, which a refusal has named or not.
 func (m *Machine) cutFlight(now float64, c Call, named bool) {
 	before := m.InFlight()
@@ -23,11 +17,6 @@ func (m *Machine) cutFlight(now float64, c Call, named bool) {
 	m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(m.InFlight()), Why: WhyCap})
 	m.mark(now, c)
 }
-
-// ofTokens reports whether a refusal may be about tokens. One that names calls is not: a token rate without a limit behind it
-// would be a second rate in series. One that names tokens is also a sign about the call
-// rate: whether the provider counts input or output tokens is unknown, and only calls can be delayed.
-func (m *Machine) ofTokens(r *Refusal) bool { return r.Names != CallLimit }
 
 // cutPace answers a rate, with what was measured.
 func (m *Machine) cutPace(now float64, c Call, r *Refusal, measured Rate) {
@@ -56,7 +45,7 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal, measured Rate) {
 	}
 	m.rates.Marked(now, m.Calls.Rate, m.calm.Agreed())
 	m.compareWithCap(now, measured.Span)
-	if m.ofTokens(r) && c.Tokens > 0 { // a call that took none says nothing of their rate
+	if r.mayBeTokens() && c.Tokens > 0 { // a call that took none says nothing of their rate
 		m.cutTokens(c, measured, admitted, lacked)
 	}
 	m.Flight.Follow(m.cycle(), m.needed())

@@ -26,6 +26,11 @@ func (r *Refusal) asksToWait() bool { return r.Asked > 0 }
 // mayBeRate reports whether a rate may have refused the call: it names no other cause.
 func (r *Refusal) mayBeRate() bool { return !r.Mild && r.Names != FlightLimit }
 
+// mayBeTokens reports whether a rate of tokens may have refused the call. One that names calls does not: a token rate without a limit
+// behind it would be a second rate in series. One that names tokens is also a sign about the call rate: whether the provider counts input
+// or output tokens is unknown, and only calls can be delayed.
+func (r *Refusal) mayBeTokens() bool { return r.Names != CallLimit }
+
 func (r *Refusal) dropMeters() { r.Calls, r.Tokens = Told{}, Told{} }
 
 // hasMeters reports whether its headers declare any quota.

@@ -135,7 +135,7 @@ func (m *Machine) claimWasRandom(now float64) bool {
 func (m *Machine) measure(c Call, r *Refusal, isACap bool) Rate {
 	return m.correctDark(m.tally.Measure(c, Doubt{
 		First: !m.marked || !m.Calls.On && !isACap, // the bucket may have been full
-		Grown: m.Calls.Grown() || m.ofTokens(r) && m.Tokens.Grown(),
+		Grown: m.Calls.Grown() || r.mayBeTokens() && m.Tokens.Grown(),
 		Fined: m.Door.fines.Each() > 0,
 		Early: m.Calls.On && m.Calls.Early(),
 	}, m.spans.Window))
