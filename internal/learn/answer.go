@@ -1,7 +1,5 @@
 package learn
 
-import "math"
-
 // Answer is what came of a call that was taken.
 type Answer struct {
 	Used          float64 // tokens
@@ -45,12 +43,6 @@ func (m *Machine) Answered(now float64, c Call, a Answer) {
 	}
 }
 
-// distrust ignores the headers because more is admitted than they leave room for.
-func (m *Machine) distrust(now float64) {
-	m.trust.Low(now)
-	m.note(Decision{At: now, Kind: Verdict, Wait: m.trust.pause, Why: WhyLow})
-}
-
 // Heard applies the headers of a call that succeeded, which may be still running.
 func (m *Machine) Heard(now float64, c Call, calls, tokens Told) {
 	if m.quota.Observe(now, c, 1, calls, tokens, &m.tally) {
@@ -60,53 +52,6 @@ func (m *Machine) Heard(now float64, c Call, calls, tokens Told) {
 
 // opened records that a call which left at the moment left was admitted.
 func (m *Machine) opened(left float64) {
-	m.endSpan(left, m.tally.calls)
+	m.endSpan(left, m.tally.total.Calls)
 	m.Door.Opened(left)
-}
-
-// endSpan ends what is measured of a window: the first call that it took when it
-// opened again left at the moment left, when so many calls had been admitted.
-func (m *Machine) endSpan(left, calls float64) {
-	known, headers := m.calm.Settled, m.quota.Known() && !m.trust.Ignored(left)
-	counts := m.Calls.On && !m.Door.Outlasted() && (m.spans.Window > 0 || !headers)
-	if m.Door.ShutByForeign() { // another limit shut the key for long, if it recurs; or an outage did
-		known, counts = math.Inf(1), m.quota.Known() && m.spans.Mostly(left)
-	}
-	counts = counts && !m.Flight.Claimed && !m.off.Has(WindowRule)
-	before := m.spans.Window
-	rate := m.spans.Opened(left, calls, float64(m.hits), known, counts)
-	if rate == 0 {
-		return
-	}
-	if before == 0 && m.spans.Window > 0 {
-		m.note(Decision{At: left, Kind: Verdict, To: m.spans.Window, Why: WhySpan})
-	}
-	m.noise.Forget()
-	m.followWindow(left, rate)
-	m.setWindow(m.spans.Window)
-}
-
-// followWindow lowers the paces to the rate of a window.
-func (m *Machine) followWindow(left, rate float64) {
-	if !m.Calls.On { // the headers have paced the calls, by another limit
-		m.Calls.Expect(rate, Cycle(rate), false)
-		m.note(Decision{At: left, Kind: Cut, Of: OfCalls, To: rate, Why: WhyWindow})
-	}
-	if rate >= m.Calls.Pace() {
-		return
-	}
-	m.note(Decision{At: left, Kind: Cut, Of: OfCalls, From: m.Calls.Pace(), To: rate, Why: WhyWindow})
-	share := rate / m.Calls.Rate
-	m.rates.Stop(left, m.Door.rtt)
-	m.Calls.Set(rate, Cycle(rate))
-	m.rates.Marked(left, rate, false)
-	used := rate * m.tally.each() // by calls at that rate; the pace of calls may have been far above what was admitted
-	m.Tokens.Set(max(m.Tokens.Rate*share, min(m.Tokens.Rate, used)), Cycle(rate))
-}
-
-// setWindow tells the paces, too, the length of the window in which the provider counts; 0: in none.
-func (m *Machine) setWindow(seconds float64) {
-	m.spans.Window = seconds
-	m.Calls.SetSpan(seconds)
-	m.Tokens.SetSpan(seconds)
 }

@@ -43,7 +43,7 @@ func TestAFallSoonAfterATrialThatHeldIsTriedAsSoonAsTheFirst(t *testing.T) {
 	for _, c := range r.until(3, 55) {
 		r.Answered(c.At+0.1, c, Answer{Used: 100})
 	}
-	assert.Positive(t, r.rates.held)
+	assert.Positive(t, r.rates.succeeded)
 	r.rates.Marked(56, 5, false)
 	assert.False(t, r.rates.Due(56+againFirst-0.1))
 	assert.True(t, r.rates.Due(56+againFirst))

@@ -28,11 +28,11 @@ func TestRoomInTheHeadersCountsAgain(t *testing.T) {
 			assert.Equal(t, 1, r.reasons(WhyNoRoom))
 			r.calm.agreed = c.agreed
 			r.weighRoom(3, r.send(3), &c.then)
-			assert.Equal(t, c.room, r.noRoom == 0)
+			assert.Equal(t, c.room, r.noRoomUntil == 0)
 			r.Wait(2+remembered-1, 100, 1)
-			assert.Equal(t, c.room, r.noRoom == 0)
+			assert.Equal(t, c.room, r.noRoomUntil == 0)
 			r.Wait(2+remembered, 100, 1)
-			assert.Zero(t, r.noRoom)
+			assert.Zero(t, r.noRoomUntil)
 			assert.Equal(t, 1, r.reasons(WhyRoom))
 		})
 	}
@@ -59,7 +59,7 @@ func TestACapThatIsGivenUpEarlyHasShownNoRate(t *testing.T) {
 		r.giveUpCap(80, r.last)
 		assert.False(t, r.Flight.Claimed)
 		assert.Equal(t, 1, r.reasons(WhyNoCap))
-		assert.InDelta(t, want, r.rates.high, 0.1, "the first call left at %v", start)
+		assert.InDelta(t, want, r.rates.held, 0.1, "the first call left at %v", start)
 	}
 }
 
@@ -68,10 +68,10 @@ func TestTheFirstRateThatComesLateIsNotAllThatHasHeld(t *testing.T) {
 	for start, want := range map[float64]float64{0: 200. / unmeasured, 30: 0} {
 		r := runSince(start)
 		r.cutPace(80, r.last, &Refusal{}, Rate{Calls: 1, Span: 1})
-		assert.InDelta(t, want, r.rates.high, 0.1, "the first call left at %v", start)
+		assert.InDelta(t, want, r.rates.held, 0.1, "the first call left at %v", start)
 		r.rates = Memory{}
 		r.cutPace(90, r.last, &Refusal{}, Rate{Calls: 1, Span: 1})
-		assert.Zero(t, r.rates.high, "later rates are compared with the one before")
+		assert.Zero(t, r.rates.held, "later rates are compared with the one before")
 	}
 }
 
@@ -92,7 +92,7 @@ func TestACapThatAnOutageRefutesHasShownARate(t *testing.T) {
 		r.Refused(at+0.1, c, Refusal{})
 	}
 	assert.False(t, r.Flight.Claimed)
-	assert.Greater(t, r.rates.high, 9.)
+	assert.Greater(t, r.rates.held, 9.)
 }
 
 // A probe that was not sent has not got through.
@@ -115,7 +115,7 @@ func TestWhatIsTriedIsNotSaved(t *testing.T) {
 	r := runMachine(Config{CallRate: 2})
 	r.marked = true
 	r.Flight.Cap(10, 1)
-	r.rates.high, r.rates.trying, r.rates.until, r.rates.from = 20, true, 100, 2
+	r.rates.held, r.rates.trying, r.rates.until, r.rates.from = 20, true, 100, 2
 	r.Calls.Set(20, 20)
 	assert.InDelta(t, 2, r.Save().Calls, 0)
 	r.rates.trying = false
@@ -124,8 +124,8 @@ func TestWhatIsTriedIsNotSaved(t *testing.T) {
 	r.Flight.Return(40)
 	r.levels.trying, r.levels.until = true, 100
 	assert.InDelta(t, 10, r.Save().InFlight, 1e-9)
-	r.under.trying, r.Flight.Claimed = true, true
-	r.under.before = paces{3, 300}
+	r.capRate.trying, r.Flight.Claimed = true, true
+	r.capRate.before = paces{3, 300}
 	s := r.Save()
 	assert.Equal(t, Saved{InFlight: 10, Calls: 3, Tokens: 300}, Saved{InFlight: s.InFlight, Claimed: s.Claimed, Calls: s.Calls, Tokens: s.Tokens})
 }

@@ -1,31 +1,26 @@
 package learn
 
-import "math"
-
 // Claim weighs whether refusals that do not say why are a cap on the calls in
 // flight. A cap refuses at one level, which is hardly ever taken, and a cut to
 // below it ends the refusals. A rate refuses at any level, goes on after the cut,
 // and refuses most where calls crowd. Noise refuses even a call that is alone.
 type Claim struct {
-	sent   float64 // calls since it was made
-	epochs float64 // with a refusal
-	level  float64 // where it was claimed
-	hits   float64 // refusals by then
-	again  float64 // cuts that did not help, less those that did
-	lonely float64 // calls for which a refusal with no other call in flight is remembered
-	crowd  Crowd
-	crowds float64 // refusals where calls crowd, less those elsewhere
+	sent     float64  // calls since it was made
+	epochs   float64  // with a refusal
+	level    float64  // where it was claimed
+	hits     float64  // refusals by then
+	unhelped evidence // cuts that did not help
+	lonely   float64  // calls for which a refusal with no other call in flight is remembered
+	crowd    Crowd
+	scatter  evidence // refusals that no cap explains: see weighScatter
 
-	named  bool    // the last refusal said that it is a cap
-	shared bool    // calls are taken at the level that refuses, too
-	alone  bool    // none is
-	same   float64 // epochs in a row refused at about the same level, at which hardly any call is taken
-	sameAt float64
-	since  Levels  // taken since the first of these
-	calls  float64 // how many that were at the last one
-	levels Levels  // taken since the last refusal before which there were enough to see whether the level is shared
-	part   bool    // others press for the same limit
-	off    Rules
+	named   bool // the last refusal said that it is a cap
+	repeats Repeats
+	shared  bool        // calls are taken at the level that refuses, too
+	untaken bool        // none is
+	counts  LevelCounts // taken since the last refusal before which there were enough to see whether the level is shared
+	part    bool        // others press for the same limit
+	off     Rules
 }
 
 const (
@@ -51,68 +46,41 @@ func (c *Claim) Sent(x Call) {
 
 // Taken notes that a call was taken that left with so many others in flight.
 func (c *Claim) Taken(others int) {
-	c.since.Add(others)
-	c.levels.Add(others)
+	c.repeats.Taken(others)
+	c.counts.Add(others)
 }
 
 // Refused notes the first refusal of an epoch, at a level of calls in flight.
 func (c *Claim) Refused(level int, asks bool) {
-	c.weighLevel(level, asks)
-	taken, at := c.levels.Count(level)
+	c.repeats.Refused(level, asks)
+	taken, at := c.counts.Count(level)
 	c.shared = c.part || taken >= several && at > sharedShare*taken
-	c.alone = taken >= recent && at == 0
+	c.untaken = taken >= recent && at == 0
 	if taken >= recent || at > 0 {
-		c.levels = Levels{}
+		c.counts = LevelCounts{}
 	}
 }
-
-// weighLevel counts how many refusals in a row have come at one level. Between two of them only a few slow calls are taken, so all that
-// were taken since the first one count.
-func (c *Claim) weighLevel(level int, asks bool) {
-	n := float64(level)
-	taken, at := c.since.Count(level)
-	near := math.Abs(n-c.sameAt) <= max(1, sameLevel*c.sameAt)
-	switch capLike := !asks && n >= 2 && at <= rare*taken; {
-	case !capLike:
-		c.same = 0
-	case near:
-		c.same++
-	default:
-		c.same = 1
-	}
-	c.sameAt, c.calls = n, taken
-	if c.same <= 1 {
-		c.since = Levels{}
-	}
-}
-
-// Repeated reports whether refusals keep coming at one level.
-func (c *Claim) Repeated() bool { return c.same >= enough && c.calls >= recent }
 
 // Begin claims a cap at the level of the call x; hits were refused so far.
 func (c *Claim) Begin(x Call, hits float64) {
 	c.sent, c.epochs, c.level, c.hits = 0, 0, float64(x.Others), hits
-	c.again, c.lonely, c.crowds = 0, 0, 0
+	c.unhelped, c.lonely, c.scatter = 0, 0, 0
 }
 
 // Weigh weighs a further refusal of a claimed cap, of the call x, and reports whether the claim holds; mark is when the one
-// before left, rtt how long a call takes, and hovers where the bound hovers, 0 if it does not.
-func (c *Claim) Weigh(x Call, mark, rtt, hovers float64) bool {
+// before left, rtt how long a call takes, and hovers whether the bound hovers.
+func (c *Claim) Weigh(x Call, mark, rtt float64, hovers bool) bool {
 	c.epochs++
-	if x.At-mark < soonTrips*rtt {
-		c.again++
-	} else {
-		c.again = max(0, c.again-1)
-	}
+	c.unhelped.note(x.At-mark < soonTrips*rtt)
 	if c.noteAlone(x) || c.scattered() {
 		return false
 	}
-	if hovers > 0 {
+	if hovers {
 		if c.part { // others crowd too, and the level of the claim was theirs as well
-			return c.again < hoverAgain
+			return c.unhelped < hoverAgain
 		}
 		c.weighCrowd(x)
-		return c.again < hoverAgain && !c.scattered()
+		return c.unhelped < hoverAgain && !c.scattered()
 	}
 	falls := c.sent < newFor && backOff*float64(x.Others) < memoryFell*c.level
 	return !c.isRate() && (c.epochs < enough || !falls && c.epochs <= rare*c.sent)
@@ -133,7 +101,7 @@ func (c *Claim) noteAlone(x Call) (again bool) {
 }
 
 // scattered reports whether refusals keep coming that no cap explains.
-func (c *Claim) scattered() bool { return c.crowds >= convinced && !c.part }
+func (c *Claim) scattered() bool { return c.scatter >= convinced && !c.part }
 
 func (c *Claim) weighCrowd(x Call) {
 	if rank, ok := c.crowd.Rank(x); ok {
@@ -144,17 +112,13 @@ func (c *Claim) weighCrowd(x Call) {
 // weighScatter weighs a refusal. unexplained is whether no cap explains it, because calls crowded or far more were in flight than at
 // other refusals.
 func (c *Claim) weighScatter(unexplained bool) {
-	switch {
-	case c.off.Has(CapRule):
-	case unexplained:
-		c.crowds++
-	default:
-		c.crowds = max(0, c.crowds-1)
+	if !c.off.Has(CapRule) {
+		c.scatter.note(unexplained)
 	}
 }
 
 // isRate reports whether what speaks against a cap speaks for a rate.
-func (c *Claim) isRate() bool { return c.again >= convinced || c.scattered() }
+func (c *Claim) isRate() bool { return c.unhelped >= convinced || c.scattered() }
 
 // Noise is the share of calls refused under a claim that does not hold, if it
 // is small enough to be noise.
@@ -163,5 +127,18 @@ func (c *Claim) Noise(hits float64) (share float64, ok bool) {
 	return share, share < noisy && !c.isRate()
 }
 
-// Forget drops what speaks for a cap.
-func (c *Claim) Forget() { c.same = 0 }
+const noneTaken = handful // calls that were refused while none was taken, although one has ended: it is no cap that refuses
+
+// noCap reports whether no cap can be what refuses the call c although nothing is admitted: one of ours takes what is
+// below it, and takes a call when another one has ended. Others may fill one that they share, but not each time that a
+// call is alone.
+func (m *Machine) noCap(c Call) bool {
+	if m.Flight.Claimed && m.claim.named { // other limits and errors do not name it
+		return false
+	}
+	if m.Flight.mode == hovering || m.claim.shared {
+		return m.Flight.Claimed && m.Door.refused >= convinced && m.claim.noteAlone(c)
+	}
+	drained, room := float64(c.Others) < 0.5*m.heldLevel(), m.tally.total.Ends > m.tally.marked.Ends
+	return drained || room && m.Flight.Claimed && m.tally.refused >= noneTaken
+}

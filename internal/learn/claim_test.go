@@ -42,11 +42,11 @@ func TestRefusalsKeepComingAtOneLevel(t *testing.T) {
 				k.taken(c.above, level+5)
 				k.Refused(level, c.asks)
 			}
-			assert.Equal(t, c.want, k.Repeated())
+			assert.Equal(t, c.want, k.repeats.Show())
 			assert.Equal(t, c.shared, k.shared)
-			assert.Equal(t, c.alone, k.alone)
-			k.Forget()
-			assert.False(t, k.Repeated())
+			assert.Equal(t, c.alone, k.untaken)
+			k.repeats.Forget()
+			assert.False(t, k.repeats.Show())
 		})
 	}
 }
@@ -56,11 +56,11 @@ func TestARefusalUnlikeACapBeginsAnew(t *testing.T) {
 	for _, asks := range []bool{false, false, true, false, false} {
 		k.taken(100, 5)
 		k.Refused(10, asks)
-		assert.False(t, k.Repeated())
+		assert.False(t, k.repeats.Show())
 	}
 	k.taken(100, 5)
 	k.Refused(10, false)
-	assert.True(t, k.Repeated())
+	assert.True(t, k.repeats.Show())
 }
 
 // Calls taken at the level speak of one refusal only, however few they are.
@@ -114,7 +114,7 @@ func TestClaimHolds(t *testing.T) {
 			holds := true
 			for _, age := range c.ages {
 				assert.True(t, holds)
-				holds = k.Weigh(x, x.At-age, trip, 0)
+				holds = k.Weigh(x, x.At-age, trip, false)
 			}
 			assert.Equal(t, c.want, holds)
 		})
@@ -127,13 +127,13 @@ func TestRefusalsWhereCallsCrowdAreARate(t *testing.T) {
 		name     string
 		gap      float64
 		refusals int
-		hovers   float64
+		hovers   bool
 		want     bool
 	}{
-		{"four where calls crowd", 0.2, 4, 8, false},
-		{"three", 0.2, 3, 8, true},
-		{"as far apart as ever", 1, 20, 8, true},
-		{"of a bound that does not hover", 0.2, 4, 0, true},
+		{"four where calls crowd", 0.2, 4, true, false},
+		{"three", 0.2, 3, true, true},
+		{"as far apart as ever", 1, 20, true, true},
+		{"of a bound that does not hover", 0.2, 4, false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			k, x := claimedAtTen(200)
@@ -157,11 +157,11 @@ func TestRefusalsWhereCallsCrowdAreARate(t *testing.T) {
 
 func TestARefusalElsewhereWeighsAgainstThoseWhereCallsCrowd(t *testing.T) {
 	k, x := claimedAtTen(200)
-	k.crowds = 3.9
+	k.scatter = 3
 	k.weighCrowd(x)
-	assert.InDelta(t, 2.9, k.crowds, 1e-9)
+	assert.EqualValues(t, 2, k.scatter)
 	k.weighCrowd(Call{Seq: 1})
-	assert.InDelta(t, 2.9, k.crowds, 1e-9, "too long ago to tell")
+	assert.EqualValues(t, 2, k.scatter, "too long ago to tell")
 }
 
 func TestNoCapRefusesACallThatIsAlone(t *testing.T) {
@@ -178,15 +178,15 @@ func TestNoCapRefusesACallThatIsAlone(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			k, x := claimedAtTen(400)
 			x.Others = c.others
-			assert.True(t, k.Weigh(x, x.At-9, 1, 5))
+			assert.True(t, k.Weigh(x, x.At-9, 1, true))
 			for range c.between {
 				x.Seq++
 				x.At++
 				k.Sent(x)
 			}
-			assert.Equal(t, c.want, k.Weigh(x, x.At-9, 1, 5))
+			assert.Equal(t, c.want, k.Weigh(x, x.At-9, 1, true))
 			if !c.want {
-				assert.True(t, k.Weigh(x, x.At-9, 1, 5), "counted anew")
+				assert.True(t, k.Weigh(x, x.At-9, 1, true), "counted anew")
 			}
 		})
 	}
@@ -197,12 +197,12 @@ func TestAClaimThatHoversHoldsUntilCutsDoNotHelp(t *testing.T) {
 		name     string
 		refusals int
 		age      float64
-		hovers   float64
+		hovers   bool
 		want     bool
 	}{
-		{"many refusals, far below the claim", 30, 9, 2, true},
-		{"again and again", 9, 1, 8, true},
-		{"too often", 10, 1, 8, false},
+		{"many refusals, far below the claim", 30, 9, true, true},
+		{"again and again", 9, 1, true, true},
+		{"too often", 10, 1, true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			k, x := claimedAtTen(200)
@@ -230,7 +230,7 @@ func TestNoiseShareOfAClaim(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			k, x := claimedAtTen(100)
 			for range c.again {
-				k.Weigh(x, x.At, 1, 0)
+				k.Weigh(x, x.At, 1, false)
 			}
 			share, ok := k.Noise(c.hits)
 			assert.InDelta(t, c.share, share, 1e-9)

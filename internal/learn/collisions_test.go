@@ -66,7 +66,7 @@ func TestCallsThatWereOutAtACollisionMeasureNoRate(t *testing.T) {
 
 func TestALargeBucketThatIsEmptyMeasuresARate(t *testing.T) {
 	m := runMachine(Config{CallRate: 0.5})
-	m.noRoom = 100 // a full bucket is no reason for a faster pace
+	m.noRoomUntil = 100 // a full bucket is no reason for a faster pace
 	for at := 2.0; at < 40; at += 2 {
 		m.Wait(at, 100, 0)
 		m.Answered(at+0.1, m.send(at), Answer{Used: 100, Calls: told(240, 39, 0.25)})

@@ -22,7 +22,7 @@ const (
 
 // Sizes of memory and units are tuned by nothing. A size has to be the length of an array.
 var (
-	sizes = []string{"crowdCalls", "fatesKept", "historyLevels", "historyPoints", "levelsKept", "refusalsKept"}
+	sizes = []string{"crowdCalls", "fatesKept", "historyLevels", "historyPoints", "levelsKept", "unchargedKept"}
 	units = []string{"minute", "hour", "day"}
 )
 

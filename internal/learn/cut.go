@@ -1,22 +1,11 @@
 package learn
 
-func (m *Machine) cycle() float64 { return m.calm.Cycle(m.Calls.Rate) }
-
-// mark begins an epoch at the refused call c, from which the next measurement begins.
-func (m *Machine) mark(now float64, c Call) {
-	m.beginEpoch(now)
-	m.marked = true
-	m.tally.Mark(c)
-	m.resumed = Point{}
-	m.Calls.saved, m.Tokens.saved = 0, 0 // what was saved would have been admitted
-}
-
 // cutFlight answers a cap, which a refusal has named or not.
 func (m *Machine) cutFlight(now float64, c Call, named bool) {
 	before := m.InFlight()
 	m.claim.named = named
 	m.stopLevels(now)
-	if hovers := m.claim.shared || m.Flight.mode == hovering && !m.claim.alone; hovers && !m.off.Has(HoverRule) {
+	if hovers := m.claim.shared || m.Flight.mode == hovering && !m.claim.untaken; hovers && !m.off.Has(HoverRule) {
 		if m.Flight.mode != hovering {
 			m.noise.Forget() // what no rate explained
 		}
@@ -25,36 +14,12 @@ func (m *Machine) cutFlight(now float64, c Call, named bool) {
 		m.Flight.Cap(float64(c.Others), m.rtt)
 	}
 	m.rememberLevel(now, float64(before), float64(m.InFlight()), named)
-	if m.under.fell {
-		m.levels.Fell(now, m.under.level)
+	if m.capRate.fell {
+		m.levels.Fell(now, m.capRate.level)
 	}
 	m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(m.InFlight()), Why: WhyCap})
 	m.mark(now, c)
 }
-
-// rememberLevel notes that a cap has moved. One that others share moves by itself.
-func (m *Machine) rememberLevel(now, before, after float64, named bool) {
-	switch shared := m.Flight.mode == hovering && after > hoverKept*m.levels.high; {
-	case shared:
-		m.levels = Memory{first: levelFirst}
-		if !m.Flight.part {
-			m.higher.first = levelFirst
-			if named { // no other cause feigns it
-				m.higher.first = namedFirst
-			}
-			m.higher.Explores(now, 2*after)
-		}
-	case m.levels.high == 0 && after < memoryFell*before:
-		m.levels.Fell(now, before)
-	default:
-		m.levels.Marked(now, after, m.Flight.Agreed())
-	}
-}
-
-// ofTokens reports whether a refusal may be about tokens. One that names calls is not: a token rate without a limit behind it
-// would be a second rate in series. One that names tokens is also a sign about the call
-// rate: whether the provider counts input or output tokens is unknown, and only calls can be delayed.
-func (m *Machine) ofTokens(r *Refusal) bool { return r.Names != CallLimit }
 
 // cutPace answers a rate, with what was measured.
 func (m *Machine) cutPace(now float64, c Call, r *Refusal, measured Rate) {
@@ -65,7 +30,7 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal, measured Rate) {
 	}
 	if m.Calls.On && !m.off.Has(GrowthRule) {
 		m.calm.Marked(measured.Calls, m.Calls.Rate)
-		m.weighOthers(now, c, measured.Calls)
+		m.weighPeers(now, c, measured.Calls)
 	}
 	if m.Calls.rested { // the small measurements before the pause are over
 		m.tally.next = stretch{}
@@ -83,7 +48,7 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal, measured Rate) {
 	}
 	m.rates.Marked(now, m.Calls.Rate, m.calm.Agreed())
 	m.compareWithCap(now, measured.Span)
-	if m.ofTokens(r) && c.Tokens > 0 { // a call that took none says nothing of their rate
+	if r.mayBeTokens() && c.Tokens > 0 { // a call that took none says nothing of their rate
 		m.cutTokens(c, measured, admitted, lacked)
 	}
 	m.Flight.Follow(m.cycle(), m.needed())
@@ -102,8 +67,8 @@ func (m *Machine) cutTokens(c Call, measured Rate, admitted float64, lacked bool
 		return
 	}
 	cycle := m.cycle()
-	if m.large >= enough { // the pace of calls may be far above what is admitted
-		cycle = m.calm.Cycle(min(m.Calls.Rate, admitted))
+	if m.largeHits >= enough { // the pace of calls may be far above what is admitted
+		cycle = m.cycleAt(min(m.Calls.Rate, admitted))
 	}
 	m.Tokens.Cut(measured.Tokens, cycle, measured.Few)
 }
@@ -121,74 +86,13 @@ func (m *Machine) pauseAfterCut(now float64, c Call, r *Refusal) {
 	}
 }
 
-// weighOthers takes in what the measured rate shows of other processes that use the limit.
-func (m *Machine) weighOthers(now float64, c Call, measured float64) {
-	before := m.calm.Shared()
-	switch {
-	case m.calm.share > 0, m.Tokens.On, m.spans.Window > 0: // these explain it
-		m.calm.beside = 0
-	case !m.Calls.rested: // what came in during a pause is not known
-		m.calm.Beside(now, min(measured, m.Calls.Pace()), m.Calls.Rate, float64(c.Seq-m.tally.mark.Seq))
-	}
-	if shared := m.calm.Shared(); shared != before {
-		why := WhyAlone
-		if shared {
-			why = WhyBeside
-		}
-		m.note(Decision{At: now, Kind: Verdict, Why: why})
-	}
-}
-
-// weighRoom takes in that the headers of the refused call c show room although marks agree about a rate: they are about another limit.
-func (m *Machine) weighRoom(now float64, c Call, r *Refusal) {
-	switch {
-	case m.calm.Agreed() && r.showsRoom(c.Tokens):
-		m.setNoRoom(now, now+remembered)
-	case m.noRoom > 0 && (r.hasMeters() || !m.calm.Agreed()):
-		m.setNoRoom(now, 0)
-	}
-}
-
-func (m *Machine) setNoRoom(now, until float64) {
-	switch {
-	case until == 0:
-		m.note(Decision{At: now, Kind: Verdict, Why: WhyRoom})
-	case m.noRoom == 0:
-		m.note(Decision{At: now, Kind: Verdict, Why: WhyNoRoom})
-	}
-	m.noRoom = until
-}
-
 // weighTokens compares the refused call c with the mean, and reports whether tokens are what it lacked, although their pace would
 // allow it: refused calls tend to be larger than the mean, and at that rate the provider's bucket would have held enough. Where
 // calls are limited, most refused calls are smaller, because few calls are far above the mean.
 func (m *Machine) weighTokens(c Call) bool {
-	if c.Tokens > m.tally.tokens/max(1, m.tally.calls) {
-		m.large = min(convinced, m.large+1)
-	} else {
-		m.large = max(0, m.large-1)
-	}
-	return m.large >= enough && m.Tokens.On && m.Tokens.model >= c.Tokens
-}
-
-// rememberAdmitted notes what was admitted in the span before the refused call c, if it was so much for so long that this is the rate,
-// whether or not marks agree: they hardly ever do where errors come and go. At the first mark, a full bucket may have helped.
-func (m *Machine) rememberAdmitted(now float64, c Call, span float64) {
-	if m.Calls.marks <= 1 || m.spans.Window > 0 || span < underHeld {
-		return
-	}
-	if got := m.tally.since(c, span).Calls; got >= recent {
-		m.rates.Held(now, got/span)
-	}
-}
-
-// rememberLastMinute notes what was let through in the minute before the refused call c, because no mark measures it: headers or a cap
-// held calls back, or nothing did. In the first minute, a full bucket may have helped.
-func (m *Machine) rememberLastMinute(now float64, c Call) {
-	if now-m.tally.start < unmeasured {
-		return
-	}
-	m.rates.Held(now, m.tally.since(c, unmeasured).Calls/unmeasured)
+	m.largeHits.note(c.Tokens > m.tally.total.Tokens/max(1, m.tally.total.Calls))
+	m.largeHits = min(convinced, m.largeHits)
+	return m.largeHits >= enough && m.Tokens.On && m.Tokens.model >= c.Tokens
 }
 
 // correctFirstMark corrects the first mark before the call c leaves. Calls that left together arrive in any order: the first refusal
@@ -196,7 +100,7 @@ func (m *Machine) rememberLastMinute(now float64, c Call) {
 // How fast a handful of calls got through says nothing; they are measured over the pause that follows.
 func (m *Machine) correctFirstMark(c Call) {
 	m.firstMark = false
-	got, span := m.tally.calls-float64(c.Seq-1-m.epoch.last), max(shortest, m.epoch.at-m.tally.start)
+	got, span := m.tally.total.Calls-float64(c.Seq-1-m.epoch.last), max(shortest, m.epoch.at-m.tally.start)
 	rate, burst := got/span, m.tally.mark.At-m.tally.start < shortest
 	fines := &m.Door.fines
 	switch each := fines.Each(); {

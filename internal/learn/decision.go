@@ -76,7 +76,7 @@ var reasons = [...]string{ //nolint:gochecknoglobals // a table
 	WhyFirst:     "requests per second: what got through of the calls that left at first",
 	WhyRate:      "requests per second: measured between two refusals",
 	WhyCap:       "refusals without a reason come at one number of calls in flight: taken for a cap",
-	WhyNoise:     "requests per second: refusals come at any pace: taken for random rejections",
+	WhyNoise:     "refusals come at any pace, and at any number of calls in flight: taken for random rejections",
 	WhyForeign:   "a refusal unlike those of the rate: taken to be about another limit",
 	WhyWindow:    "requests per second: measured from one opening of a window to the next",
 	WhyStillShut: "nothing has got through since the last refusal: probes with one call",

@@ -14,7 +14,7 @@ type Door struct {
 	overloads int     // epochs in a row in which the service as a whole was full
 	probing   bool    // one call goes, and all wait for what becomes of it
 	probed    float64 // when it left; 0: not yet
-	asked     bool    // a refusal of this epoch has asked for a time
+	timed     bool    // a refusal of this epoch has asked for a time
 	untested  float64 // when the wait would be over without the test of an earlier opening
 	truths    [waitKinds]Truth
 	kind      waitKind // of the last Retry-After
@@ -129,7 +129,7 @@ func (d *Door) RefusalTook(took float64) {
 }
 
 // Refused notes the first refusal of an epoch, of a call that left at the moment left.
-func (d *Door) Refused(left float64) { d.left, d.probed, d.asked = left, 0, false }
+func (d *Door) Refused(left float64) { d.left, d.probed, d.timed = left, 0, false }
 
 // closeUntil moves the opening of the gate back, never forward.
 func (d *Door) closeUntil(until float64) { d.Until = max(d.Until, until) }
@@ -144,7 +144,7 @@ func (d *Door) extendUntil(until float64) {
 
 // Obey waits as long as a refusal asks, corrected by how true earlier ones were.
 func (d *Door) Obey(now, asked, rate, luck float64) {
-	d.asked = true
+	d.timed = true
 	later := luck * askedJitter * min(asked, 1)
 	if d.off.Has(TruthRule) {
 		d.closeUntil(now + asked + later)
@@ -163,7 +163,7 @@ func (d *Door) Obey(now, asked, rate, luck float64) {
 // Echo waits as long as a further refusal of the same epoch asks, unless that may be a fraction rounded up. The first one of an
 // epoch that asks is only reported: it has to be obeyed instead.
 func (d *Door) Echo(now, asked float64) (first bool) {
-	if !d.asked {
+	if !d.timed {
 		return true
 	}
 	if t := d.current(); d.kind != shortWait || t.mul() >= 1 {
@@ -181,7 +181,7 @@ func (d *Door) Settled() { d.refused = 0 }
 func (d *Door) KeepShut(now, asked, reset, rate, luck float64) {
 	d.refused++
 	if asked > 0 {
-		d.asked = true
+		d.timed = true
 		if d.off.Has(TruthRule) {
 			d.closeUntil(now + asked)
 		} else {
@@ -213,10 +213,10 @@ func (d *Door) ShutByForeign() bool { return d.foreign > 1 }
 
 // Overloaded waits because the service as a whole is full. asked is the wait that it asks for from a call that left at the moment
 // left; if 0, each wait is twice as long as the one before. rate is what could be sent meanwhile; if 0, a wait that is asked for is
-// not corrected. again is whether the refusal begins an epoch.
-func (d *Door) Overloaded(now, left, asked, rate, share, luck float64, again bool) {
+// not corrected. fresh is whether the refusal begins an epoch.
+func (d *Door) Overloaded(now, left, asked, rate, share, luck float64, fresh bool) {
 	open := d.overloads == 0
-	if again {
+	if fresh {
 		d.overloads++
 	}
 	switch t := &d.truths[overloadWait]; {

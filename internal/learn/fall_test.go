@@ -172,7 +172,7 @@ func TestACapThatOthersShareIsTriedAgainAfterADeepFall(t *testing.T) {
 	}{"to a half": {20, false}, "to a tenth": {100, true}} {
 		t.Run(name, func(t *testing.T) {
 			r := runMachine(Config{Initial: 20, Max: 100})
-			r.Flight.Claimed, r.claim.shared, r.levels.high = true, true, c.high
+			r.Flight.Claimed, r.claim.shared, r.levels.held = true, true, c.high
 			r.cutFlight(1, Call{Seq: 1, At: 1, Others: 10}, false)
 			assert.Equal(t, c.due, r.levels.Due(3))
 		})
@@ -253,9 +253,9 @@ func TestTokensThatWereNeverTakenHaveNoRate(t *testing.T) {
 
 func TestATimeWithoutGrowthDoesNotCountForACap(t *testing.T) {
 	r := runMachine(Config{})
-	r.slowBy, r.under.until = 10, 100
+	r.slowBy, r.capRate.until = 10, 100
 	r.delayTrials(4)
-	assert.InDelta(t, 104, r.under.until, 1e-9)
+	assert.InDelta(t, 104, r.capRate.until, 1e-9)
 }
 
 // A trial that has expired is not what another one shows.
@@ -269,7 +269,7 @@ func TestTheTrialOfAnEarlierLevelSaysNothingOfMore(t *testing.T) {
 	c := r.send(110)
 	c.Others = 19
 	assert.True(t, r.failTrials(111, c))
-	assert.Zero(t, r.claim.crowds)
+	assert.Zero(t, r.claim.scatter)
 }
 
 // An outage right after the start has not shown any limit.
@@ -307,7 +307,7 @@ func TestWhatARefutedCapLetThroughInTheLastMinuteIsTriedAgain(t *testing.T) {
 	}
 	r.beginEpoch(r.last.At)
 	r.tally.Mark(r.last)
-	r.claim.crowds = convinced // no cap explains the rejections
+	r.claim.scatter = convinced // no cap explains the rejections
 	r.Answered(72.1, r.send(72), Answer{Used: 100, InFlight: 4})
 	r.Refused(75.1, r.send(75), Refusal{})
 	assert.False(t, r.Flight.Claimed)

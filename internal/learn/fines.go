@@ -75,3 +75,20 @@ func (f *Fines) Until() float64 {
 	}
 	return 0
 }
+
+// waitOutFine waits for what the rejection of c costs, if rejections count.
+func (m *Machine) waitOutFine(now float64, c Call, r *Refusal) {
+	if counts := r.asksToWait() && r.mayBeRate(); !counts || m.off.Has(GateRule) || m.off.Has(TruthRule) {
+		return
+	}
+	f := &m.Door.fines
+	proof := f.Refused(now, c, r.Asked)
+	until := f.Until()
+	if m.Calls.On { // an outage, too, asks for longer and longer
+		until = min(until, f.last+several/m.Calls.Pace())
+	}
+	m.Door.extendUntil(until)
+	if proof {
+		m.note(Decision{At: now, Kind: Verdict, Wait: f.Each(), Why: WhyFined})
+	}
+}

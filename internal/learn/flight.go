@@ -10,19 +10,19 @@ type Flight struct {
 	Claimed bool // a cap on concurrency is believed in
 	Binding bool
 
-	bound  float64
-	mode   mode
-	level  float64 // the cap, of a claim
-	active float64
-	cycle  float64
-	at     float64
-	highs  [enough]float64 // levels refused of late, which agree if all are alike
-	high   int
-	origin float64 // where it began to hover
-	kept   kept    // what Back restores
-	shared bool    // it returns to where it hovered
-	part   bool    // others hover under the same cap, in the same way
-	quiet  silence
+	bound   float64
+	mode    mode
+	level   float64 // the cap, of a claim
+	active  float64
+	cycle   float64
+	at      float64
+	highs   [enough]float64 // levels refused of late, which agree if all are alike
+	high    int
+	origin  float64 // where it began to hover
+	kept    kept    // what Back restores
+	toHover bool    // it returns to where it hovered
+	part    bool    // others hover under the same cap, in the same way
+	quiet   silence
 }
 
 type kept struct {
@@ -232,7 +232,7 @@ func (f *Flight) Return(n float64) {
 		f.kept.bound = f.bound
 	}
 	f.bound = f.kept.bound + 1
-	f.mode, f.level, f.active, f.shared = returning, n, 0, false
+	f.mode, f.level, f.active, f.toHover = returning, n, 0, false
 	if f.bound >= n {
 		f.hold(n)
 	}
@@ -248,7 +248,7 @@ func (f *Flight) Reopen(n int) {
 	case f.mode == slowStart:
 		f.bound = from
 	default:
-		f.shared = f.Hovers() > 0
+		f.toHover = f.Hovers() > 0
 		f.mode, f.bound, f.level, f.active = returning, from, max(f.level, b), 0
 	}
 }
@@ -298,8 +298,27 @@ func (f *Flight) Next() float64 {
 
 // Hovers is where the bound hovers, or is on its way back to where it did; 0 if it does not.
 func (f *Flight) Hovers() float64 {
-	if f.mode == hovering || f.mode == returning && f.shared {
+	if f.mode == hovering || f.mode == returning && f.toHover {
 		return f.bound
 	}
 	return 0
 }
+
+// needed is twice as many calls in flight as the pace takes by Little's law, and two more.
+func (m *Machine) needed() float64 {
+	if !m.Calls.On || m.off.Has(FollowRule) {
+		return 0
+	}
+	return 2*m.Calls.Pace()*m.rtt + 2
+}
+
+// speed is how many calls can be sent per second, by Little's law where only those in flight are bounded.
+func (m *Machine) speed() float64 {
+	if m.Calls.On {
+		return m.Calls.Rate
+	}
+	return float64(m.InFlight()) / m.rtt
+}
+
+// InFlight is how many calls may be in flight.
+func (m *Machine) InFlight() int { return m.Flight.Bound(m.needed()) }

@@ -2,9 +2,9 @@ package learn
 
 // Foreign recognizes refusals that are about a limit other than the rate, so that they do not lower it.
 type Foreign struct {
-	labelled float64 // until then, refusals of the rate are expected to have a Retry-After
-	recent   float64 // refusals about another limit of late
-	last     int64   // the call that was refused last with quota left
+	asksUntil float64 // until then, refusals of the rate are expected to have a Retry-After
+	recent    float64 // refusals about another limit of late
+	last      int64   // the call that was refused last with quota left
 }
 
 const (
@@ -39,9 +39,9 @@ func (m *Machine) unnamedUnderCap(r *Refusal) bool {
 // something left, or it has neither them, nor a name, nor a Retry-After although those of the rate had one lately. If more of the
 // latter come than random rejections explain, refusals of the rate have come to look like that.
 func (m *Machine) judgeForeign(now float64, c Call, r *Refusal) bool {
-	bare := !r.hasMeters() && r.Names == Unnamed && now < m.foreign.labelled
+	bare := !r.hasMeters() && r.Names == Unnamed && now < m.foreign.asksUntil
 	if bare && m.foreign.Count() {
-		m.foreign.labelled, bare = 0, false
+		m.foreign.asksUntil, bare = 0, false
 		m.note(Decision{At: now, Kind: Verdict, Why: WhyAlike})
 	}
 	return !m.off.Has(StrayRule) && (bare || r.showsRoom(c.Tokens) && m.spans.Window == 0)

@@ -117,11 +117,11 @@ func TestACapIsComparedWithTheRateBefore(t *testing.T) {
 		off         Rules
 		want        bool
 	}{
-		{"much less", underHeld, 6.9, 10, 0, true},
-		{"little less", underHeld, 7, 10, 0, false},
-		{"over a short time", underHeld - 1, 6.9, 10, 0, false},
-		{"no rate agreed", underHeld, 6.9, 0, 0, false},
-		{"without the rule", underHeld, 6.9, 10, CapRule, false},
+		{"much less", heldFor, 6.9, 10, 0, true},
+		{"little less", heldFor, 7, 10, 0, false},
+		{"over a short time", heldFor - 1, 6.9, 10, 0, false},
+		{"no rate agreed", heldFor, 6.9, 0, 0, false},
+		{"without the rule", heldFor, 6.9, 10, CapRule, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := New(Config{Initial: 10, Max: 100, Off: c.off})

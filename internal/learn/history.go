@@ -28,6 +28,9 @@ type Point struct {
 	Used   float64 // and used by them
 }
 
+// unused is how many tokens were reserved and not used, less those used and not reserved.
+func (p *Point) unused() float64 { return p.Ended - p.Used }
+
 // Add notes p, which is not older than what was added before.
 func (h *History) Add(p Point) {
 	step := historyStep
@@ -58,20 +61,25 @@ func (h *History) Since(from float64, last Point) Point {
 				break
 			}
 			if p.At <= from {
-				share := 1.0
-				if after.At > p.At {
-					share = (from - p.At) / (after.At - p.At)
-				}
-				return Point{
-					Calls:  last.Calls - p.Calls - share*(after.Calls-p.Calls),
-					Tokens: last.Tokens - p.Tokens - share*(after.Tokens-p.Tokens),
-					Ends:   last.Ends - p.Ends - share*(after.Ends-p.Ends),
-					Ended:  last.Ended - p.Ended - share*(after.Ended-p.Ended),
-					Used:   last.Used - p.Used - share*(after.Used-p.Used),
-				}
+				return last.since(from, p, &after)
 			}
 			after = *p
 		}
 	}
 	return last
+}
+
+// since is what came between the moment from, which is between the points before and after, and p.
+func (p *Point) since(from float64, before, after *Point) Point {
+	share := 1.0
+	if after.At > before.At {
+		share = (from - before.At) / (after.At - before.At)
+	}
+	return Point{
+		Calls:  p.Calls - before.Calls - share*(after.Calls-before.Calls),
+		Tokens: p.Tokens - before.Tokens - share*(after.Tokens-before.Tokens),
+		Ends:   p.Ends - before.Ends - share*(after.Ends-before.Ends),
+		Ended:  p.Ended - before.Ended - share*(after.Ended-before.Ended),
+		Used:   p.Used - before.Used - share*(after.Used-before.Used),
+	}
 }

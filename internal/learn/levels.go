@@ -7,20 +7,20 @@ const (
 	levelsExact = levelsKept / 2 / 2 // calls in flight, below which each number is a level; above, one is less than a hundredth of it
 )
 
-// Levels counts the calls that were taken by how many others were in flight.
-type Levels struct {
+// LevelCounts counts the calls that were taken by how many others were in flight.
+type LevelCounts struct {
 	count [levelsKept]uint32
 }
 
 // Add notes a call.
-func (l *Levels) Add(n int) {
+func (l *LevelCounts) Add(n int) {
 	if c := &l.count[levelOf(n)]; *c < math.MaxUint32 {
 		*c++
 	}
 }
 
 // Count is how many calls were noted, and how many at n or above.
-func (l *Levels) Count(n int) (all, atOrAbove float64) {
+func (l *LevelCounts) Count(n int) (all, atOrAbove float64) {
 	first := levelOf(n)
 	for i, c := range l.count {
 		all += float64(c)

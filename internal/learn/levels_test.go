@@ -8,7 +8,7 @@ import (
 )
 
 func TestLevelsCount(t *testing.T) {
-	var l Levels
+	var l LevelCounts
 	for _, n := range []int{-1, 0, 2, 3, 3, 255, 256, 1000, 16319, math.MaxInt} {
 		l.Add(n)
 	}
@@ -35,7 +35,7 @@ func TestLevelsCount(t *testing.T) {
 
 // At 1,000 calls a second, this takes seven weeks without a rejection.
 func TestLevelsDoNotOverflow(t *testing.T) {
-	var l Levels
+	var l LevelCounts
 	l.count[3] = math.MaxUint32
 	l.Add(3)
 	all, _ := l.Count(3)

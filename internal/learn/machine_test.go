@@ -456,11 +456,11 @@ func TestCallsFromBeforeTheMachineBegan(t *testing.T) {
 				if begun {
 					m.Sent(Call{Seq: 100, At: 0.5, Tokens: 100, Total: 10000})
 				}
-				calls, tokens, refusals := m.Calls, m.Tokens, m.quota.refusals
+				calls, tokens, uncharged := m.Calls, m.Tokens, m.quota.uncharged
 				hear(m)
 				assert.Equal(t, calls, m.Calls, "they were not charged here")
 				assert.Equal(t, tokens, m.Tokens)
-				assert.Equal(t, refusals, m.quota.refusals)
+				assert.Equal(t, uncharged, m.quota.uncharged)
 			})
 		}
 	}
@@ -471,13 +471,13 @@ func TestUnsentUndoes(t *testing.T) {
 	r.Answered(0.1, r.send(0), Answer{Used: 100, Calls: told(60, 5, 30)})
 	require.Zero(t, r.Wait(10, 100, 0))
 	calls, tokens := r.Calls, r.Tokens
-	sent := r.tally.calls
+	sent := r.tally.total.Calls
 	for range 20 {
 		r.Unsent(r.send(10))
 	}
 	assert.Equal(t, calls, r.Calls)
 	assert.Equal(t, tokens, r.Tokens)
-	assert.InDelta(t, sent, r.tally.calls, 0)
+	assert.InDelta(t, sent, r.tally.total.Calls, 0)
 	assert.Zero(t, r.Wait(10, 100, 0), "nor do the headers count them")
 	for range turnsDeep {
 		r.send(10)
@@ -832,11 +832,11 @@ func TestAClaimWithoutTheRules(t *testing.T) {
 	k, x := claimedAtTen(400)
 	k.off, x.Others = CapRule, 0
 	for range 5 {
-		assert.True(t, k.Weigh(x, x.At-9, 1, 9))
+		assert.True(t, k.Weigh(x, x.At-9, 1, true))
 	}
-	k.crowds = 1
+	k.scatter = 1
 	k.weighCrowd(x)
-	assert.InDelta(t, 1, k.crowds, 1e-9)
+	assert.EqualValues(t, 1, k.scatter)
 }
 
 // Marks within 5 % agree.

@@ -4,13 +4,13 @@ package learn
 // and says when to try it again: after an outage it holds as before. A limit
 // that really fell rejects the trials, which become rare and end.
 type Memory struct {
-	first float64 // seconds from a fall to the first trial, at most
-	rate  bool    // a rate per second is kept
-	high  float64 // what held
-	until float64 // trials end
-	next  float64 // when the next one is; 0: nothing has fallen
-	pause float64 // seconds before it, longer each time, also from one fall to the next
-	held  float64 // when a trial succeeded last
+	first     float64 // seconds from a fall to the first trial, at most
+	rate      bool    // a rate per second is kept
+	held      float64 // what held before the fall
+	until     float64 // trials end
+	next      float64 // when the next one is; 0: nothing has fallen
+	pause     float64 // seconds before it, longer each time, also from one fall to the next
+	succeeded float64 // when a trial did last
 
 	trying bool    // a trial runs
 	before int64   // the last call sent before it
@@ -34,11 +34,11 @@ const (
 // Marked notes what was measured. Marks that agree are what holds.
 func (m *Memory) Marked(now, value float64, agreed bool) {
 	switch {
-	case agreed && (value >= stillHolds*m.high || now >= m.until):
-		m.high, m.next, m.pause = value, 0, 0
-	case value >= stillHolds*m.high:
+	case agreed && (value >= stillHolds*m.held || now >= m.until):
+		m.held, m.next, m.pause = value, 0, 0
+	case value >= stillHolds*m.held:
 		m.next = 0
-	case (m.next == 0 || now >= m.until) && value < memoryFell*m.high:
+	case (m.next == 0 || now >= m.until) && value < memoryFell*m.held:
 		m.fell(now, m.soon(now, value))
 	}
 }
@@ -46,7 +46,7 @@ func (m *Memory) Marked(now, value float64, agreed bool) {
 // soon is how long after a fall to a value what held is first tried. The trial of a rate costs about one call, which may be
 // probeShare of what is sent until then. But after a trial that has just succeeded without holding, room for a few calls proves nothing.
 func (m *Memory) soon(now, value float64) float64 {
-	if !m.rate || now-m.held < m.first {
+	if !m.rate || now-m.succeeded < m.first {
 		return m.first
 	}
 	return min(m.first, max(interruption, 1/(probeShare*value)))
@@ -56,30 +56,30 @@ func (m *Memory) soon(now, value float64) float64 {
 func (m *Memory) Held(now, value float64) {
 	switch {
 	case m.next == 0:
-		m.high = max(m.high, value)
+		m.held = max(m.held, value)
 	case now >= m.until:
-		m.high, m.next, m.pause = value, 0, 0
+		m.held, m.next, m.pause = value, 0, 0
 	}
 }
 
-// Fell records that high is abandoned for now, although nothing was measured.
-func (m *Memory) Fell(now, high float64) {
+// Fell records that what held is abandoned for now, although nothing was measured.
+func (m *Memory) Fell(now, held float64) {
 	if m.next == 0 || now >= m.until {
-		m.high = high
+		m.held = held
 		m.fell(now, m.first)
 	}
 }
 
 // Explores has more than ever held tried, and begins the pauses between trials anew if there are none.
-func (m *Memory) Explores(now, high float64) {
+func (m *Memory) Explores(now, more float64) {
 	if m.next == 0 || now >= m.until {
 		m.fell(now, m.first)
 	}
-	m.high = high
+	m.held = more
 }
 
 func (m *Memory) fell(now, first float64) {
-	if m.next == 0 && now-m.held > m.pause {
+	if m.next == 0 && now-m.succeeded > m.pause {
 		m.pause = 0
 	}
 	m.trying, m.until = false, now+remembered
@@ -112,9 +112,9 @@ func (m *Memory) Due(now float64) bool {
 }
 
 // Begin begins a trial with the calls after newest, and returns what to try.
-func (m *Memory) Begin(newest int64, from float64) (high float64) {
+func (m *Memory) Begin(newest int64, from float64) (held float64) {
 	m.trying, m.before, m.from, m.taken = true, newest, from, 0
-	return m.high
+	return m.held
 }
 
 // Tries reports whether the call belongs to the trial.
@@ -126,7 +126,7 @@ func (m *Memory) Taken(now float64, c Call) (holds bool) {
 		return false
 	}
 	if m.taken++; m.taken == trialTaken {
-		m.trying, m.next, m.held = false, 0, now
+		m.trying, m.next, m.succeeded = false, 0, now
 		return true
 	}
 	return false
@@ -145,8 +145,49 @@ func (m *Memory) Refused(now, rtt float64) (from float64) {
 	m.trying = false
 	cost := 1.0 // calls
 	if m.rate {
-		cost += rtt * m.high
+		cost += rtt * m.held
 	}
 	m.postpone(now, min(m.first, cost*m.soon(now, m.from)))
 	return m.from
+}
+
+const unmeasured = rarestProbe // seconds: what headers or a cap have let through in them has held, although no refusal has measured it
+
+// rememberLevel notes that a cap has moved. One that others share moves by itself.
+func (m *Machine) rememberLevel(now, before, after float64, named bool) {
+	switch shared := m.Flight.mode == hovering && after > hoverKept*m.levels.held; {
+	case shared:
+		m.levels = Memory{first: levelFirst}
+		if !m.Flight.part {
+			m.higher.first = levelFirst
+			if named { // no other cause feigns it
+				m.higher.first = namedFirst
+			}
+			m.higher.Explores(now, 2*after)
+		}
+	case m.levels.held == 0 && after < memoryFell*before:
+		m.levels.Fell(now, before)
+	default:
+		m.levels.Marked(now, after, m.Flight.Agreed())
+	}
+}
+
+// rememberAdmitted notes what was admitted in the span before the refused call c, if it was so much for so long that this is the rate,
+// whether or not marks agree: they hardly ever do where errors come and go. At the first mark, a full bucket may have helped.
+func (m *Machine) rememberAdmitted(now float64, c Call, span float64) {
+	if m.Calls.marks <= 1 || m.spans.Window > 0 || span < heldFor {
+		return
+	}
+	if got := m.tally.since(c, span).Calls; got >= recent {
+		m.rates.Held(now, got/span)
+	}
+}
+
+// rememberLastMinute notes what was let through in the minute before the refused call c, because no mark measures it: headers or a cap
+// held calls back, or nothing did. In the first minute, a full bucket may have helped.
+func (m *Machine) rememberLastMinute(now float64, c Call) {
+	if now-m.tally.start < unmeasured {
+		return
+	}
+	m.rates.Held(now, m.tally.since(c, unmeasured).Calls/unmeasured)
 }

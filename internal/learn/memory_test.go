@@ -50,7 +50,7 @@ func TestTheLessIsLostTheSoonerARateIsTriedAgain(t *testing.T) {
 		"it held for long":      {5, 970, 0, []float64{10, 23, 39, 59, 84}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := Memory{first: 30, rate: true, held: c.held}
+			m := Memory{first: 30, rate: true, succeeded: c.held}
 			m.Marked(0, 1000, true)
 			m.Marked(1000, c.value, false)
 			assert.Equal(t, c.want, trialsFrom(&m, c.value, c.rtt, 1000, 1091))
@@ -65,9 +65,9 @@ func TestWhatIsHeldReplacesWhatIsTriedNoMore(t *testing.T) {
 	m.Held(1, 8)
 	m.Marked(10, 5, false)
 	m.Held(9+remembered, 5)
-	assert.InDelta(t, 10, m.high, 0)
+	assert.InDelta(t, 10, m.held, 0)
 	m.Held(10+remembered, 5)
-	assert.InDelta(t, 5, m.high, 0)
+	assert.InDelta(t, 5, m.held, 0)
 	assert.Empty(t, trials(&m, 10+remembered, 2000))
 }
 
@@ -111,7 +111,7 @@ func TestTrialsAreSoonAgainAfterOneThatHeld(t *testing.T) {
 		"it did not":                        {15, 32},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := Memory{first: 2, high: 10, pause: 16}
+			m := Memory{first: 2, held: 10, pause: 16}
 			m.Begin(1, 5)
 			for range trialTaken {
 				m.Taken(0, Call{Seq: 2})
@@ -164,9 +164,9 @@ func TestATrialWithoutCallsHoldsNothingBack(t *testing.T) {
 		assert.InDelta(t, want.held, m.heldLevel(), 1e-9)
 		assert.Equal(t, now < remembered, m.levelTried())
 		n := *m
-		n.under.rate = 10
+		n.capRate.calls = 10
 		n.tryCap(now)
-		assert.InDelta(t, want.before, n.under.before.calls, 1e-9)
+		assert.InDelta(t, want.before, n.capRate.before.calls, 1e-9)
 	}
 }
 
@@ -183,7 +183,7 @@ func TestWhatHeadersLetThroughHasHeld(t *testing.T) {
 		c := r.send(at + 0.01)
 		r.Refused(at+0.05, c, Refusal{Calls: room})
 	}
-	assert.InDelta(t, 10, r.rates.high, 1)
+	assert.InDelta(t, 10, r.rates.held, 1)
 	r.rates.Marked(70, 5, false)
 	assert.True(t, r.rates.Due(80))
 }
@@ -198,7 +198,7 @@ func TestARateThatWasAdmittedForLongHasHeld(t *testing.T) {
 		want       float64
 	}{
 		{"long enough", 1, 31, 1, 0, 1},
-		{"for a short time", 20, underHeld - 1, 1, 0, 0},
+		{"for a short time", 20, heldFor - 1, 1, 0, 0},
 		{"few calls", 1, 29, 1, 0, 0},
 		{"the first rate, after a full bucket", 1, 31, 0, 0, 0},
 		{"in a part of a window", 1, 31, 1, 60, 0},
@@ -211,7 +211,7 @@ func TestARateThatWasAdmittedForLongHasHeld(t *testing.T) {
 			r.Calls = Pacer{On: true, Rate: c.rate, cycle: cycleShortest, marks: c.marks}
 			r.spans.Window = c.window
 			r.cutPace(c.span, r.last, &Refusal{}, Rate{Calls: c.rate, Span: c.span})
-			assert.InDelta(t, c.want, r.rates.high, 0.1)
+			assert.InDelta(t, c.want, r.rates.held, 0.1)
 		})
 	}
 }

@@ -84,11 +84,10 @@ func (n *Noise) Refused(measured, believed, pace float64) Opinion {
 // UnderCap judges one where a bound on the calls in flight hovers. grown is whether the bound had grown by a cut since the last one.
 // At a low bound, refusals under a cap that others share look like noise. A share that rises with the bound is none.
 func (n *Noise) UnderCap(bound float64, grown bool) Opinion {
-	switch {
-	case n.Share > 0:
-	case grown:
+	switch known := n.Share > 0; {
+	case !known && grown:
 		return n.expect(bound)
-	case n.unexplained == 0 && bound < hoverLeast:
+	case !known && n.unexplained == 0 && bound < hoverLeast:
 		return Believe
 	}
 	opinion := n.weigh(bound, bound, 0.5)
@@ -174,4 +173,83 @@ func (n *Noise) absorb(weight float64) Opinion {
 func (n *Noise) disprove() {
 	n.Share, n.exceeded = 0, 0
 	n.need = min(needMost, max(n.need, convinced)*2)
+}
+
+// randomUnderCap reports refusals that no cap explains where the bound hovers, and counts them.
+func (m *Machine) randomUnderCap(now float64, c Call) bool {
+	f := &m.Flight
+	if f.mode != hovering || f.part || !f.Claimed || m.off.Has(StrayRule) {
+		return false
+	}
+	known, before := m.noise.Share > 0, float64(m.InFlight())
+	opinion := m.noise.UnderCap(f.bound, f.cutsAboveLast() >= 1)
+	m.noteNoNoise(now, known)
+	d := Decision{At: now, Of: OfFlight, From: before}
+	switch opinion {
+	case Believe:
+		return false
+	case Ignore:
+		return true
+	case Restore:
+		f.HoverAt(m.noise.Before())
+		d.Kind, d.Why = Grow, WhyNoise
+	case Undo:
+		f.HoverAt(min(f.bound, m.noise.Fallen()))
+		d.Kind, d.Why = Cut, WhyNotYet
+		m.mark(now, c)
+	}
+	d.To = float64(m.InFlight())
+	m.note(d)
+	return true
+}
+
+// judgeRandom reports refusals that no rate would have prevented, and counts them. One that asks for a wait is the limit's,
+// unless such waits are known to be too long. Where tokens are paced, a rate of them explains a refusal, too.
+func (m *Machine) judgeRandom(now float64, c Call, r *Refusal, measured Rate) bool {
+	if r.asksToWait() && m.Door.honest(r.Asked) || m.off.Has(StrayRule) {
+		return false
+	}
+	var opinion Opinion
+	known := m.noise.Share > 0
+	if m.Calls.On {
+		calls := measured.Calls
+		if m.Tokens.On {
+			calls = max(calls, m.Calls.Rate*measured.Tokens/m.Tokens.Rate)
+		}
+		opinion = m.noise.Refused(calls, m.Calls.Rate, m.Calls.Pace())
+	} else {
+		opinion = m.noise.Absorb()
+	}
+	m.noteNoNoise(now, known)
+	switch opinion {
+	case Believe, Undo:
+		return false
+	case Restore:
+		m.note(Decision{At: now, Kind: Grow, Of: OfCalls, From: m.Calls.Pace(), To: m.noise.Before(), Why: WhyNoise})
+		m.Calls.Set(m.noise.Before(), m.cycle())
+		m.mark(now, c)
+	case Ignore:
+	}
+	return true
+}
+
+// claimWasRandom reports whether the refusals under a claim that does not hold were random. If so, a slow start begins anew.
+func (m *Machine) claimWasRandom(now float64) bool {
+	share, ok := m.claim.Noise(float64(m.hits))
+	if !ok || m.off.Has(StrayRule) {
+		return false
+	}
+	m.noise.Know(share)
+	m.claim.repeats.Forget()
+	m.stopLevels(now)
+	m.Flight.Restart(m.claim.level)
+	m.note(Decision{At: now, Kind: Verdict, To: share, Why: WhyNoise})
+	return true
+}
+
+// noteNoNoise reports that the share of random rejections that was known has ended.
+func (m *Machine) noteNoNoise(now float64, known bool) {
+	if known && m.noise.Share == 0 {
+		m.note(Decision{At: now, Kind: Verdict, Why: WhyNoNoise})
+	}
 }

@@ -67,7 +67,7 @@ func TestTrueHeadersCostARejectionInFifteenMinutes(t *testing.T) {
 	assert.Equal(t, 1, r.reasons(WhyDraft))
 	assert.Zero(t, r.reasons(WhyLow))
 	assert.Less(t, r.hits, int64(8))
-	assert.Zero(t, r.reasons(WhyRate), "a try measures no rate")
+	assert.Zero(t, r.reasons(WhyRate), "a test measures no rate")
 	assert.False(t, r.Calls.On)
 }
 
@@ -76,12 +76,12 @@ func held(m *Mirror, wait, own float64) hold {
 	return hold{m: m, of: OfCalls, n: 1, own: own, wait: wait}
 }
 
-// draft has a try begin at 100 with 2 calls left of a bucket of 10 that refills by 2 a second.
+// draft has a test begin at 100 with 2 calls left of a bucket of 10 that refills by 2 a second.
 func draft() (o *Overdraft, m *Mirror) {
 	o, m = &Overdraft{held: draftFirst}, &Mirror{Known: true, at: 100, left: 2, full: 10, refill: 2, limit: 120}
 	_, begins := o.Wait(100, held(m, 1, 0), Call{Seq: 7, At: 100})
 	if !begins {
-		panic("no try")
+		panic("no test")
 	}
 	return o, m
 }
@@ -100,12 +100,12 @@ func TestProofIsWhatWasLeftAndCameInAndFourMore(t *testing.T) {
 	for seq := int64(8); seq < 8+2+4+2*5-1; seq++ {
 		assert.False(t, o.Taken(Call{Seq: seq, At: 105}, 100), "call %d", seq)
 	}
-	assert.False(t, o.Taken(Call{Seq: 7, At: 100}, 100), "it left before the try")
+	assert.False(t, o.Taken(Call{Seq: 7, At: 100}, 100), "it left before the test")
 	assert.True(t, o.Taken(Call{Seq: 100, At: 105}, 100))
 	assert.False(t, o.Taken(Call{Seq: 101, At: 105}, 100), "once")
 }
 
-// An early call of a try may be answered last, and then says nothing of how fast the calls were taken.
+// An early call of a test may be answered last, and then says nothing of how fast the calls were taken.
 func TestALateAnswerIsNoProof(t *testing.T) {
 	o, _ := draft()
 	for seq := int64(9); seq < 9+2+4+2*5-2; seq++ {
@@ -184,7 +184,7 @@ func TestARejectedTryPostponesTheNext(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o, m := draft()
-			assert.False(t, o.Refused(101, Call{Seq: 7}, &c.refusal), "it left before the try")
+			assert.False(t, o.Refused(101, Call{Seq: 7}, &c.refusal), "it left before the test")
 			assert.True(t, o.Refused(101, Call{Seq: 8}, &c.refusal))
 			o.held = 1000
 			_, begins := o.Wait(100.9+c.pause, held(m, 1, 0), Call{})
@@ -195,13 +195,13 @@ func TestARejectedTryPostponesTheNext(t *testing.T) {
 	}
 }
 
-// A cap or a full service says nothing about the headers. Where they reject calls again and again, no try would ever end with a proof.
+// A cap or a full service says nothing about the headers. Where they reject calls again and again, no test would ever end with a proof.
 func TestARejectionAboutAnotherLimitEndsNoTry(t *testing.T) {
 	for name, refusal := range map[string]Refusal{"a cap": {Names: FlightLimit}, "a service that is full": {Mild: true}} {
 		t.Run(name, func(t *testing.T) {
 			o, _ := draft()
 			assert.False(t, o.Refused(101, Call{Seq: 8, At: 101}, &refusal))
-			assert.True(t, o.trying)
+			assert.True(t, o.testing)
 			assert.Zero(t, o.next)
 		})
 	}
@@ -226,9 +226,9 @@ func TestAWrongTimeIsFoundOutSoon(t *testing.T) {
 
 func TestATryThatClosesTheKeyIsRare(t *testing.T) {
 	r := runMachine(Config{Initial: 30, Max: 200})
-	r.quota.draft = Overdraft{trying: true, ends: 10}
+	r.quota.draft = Overdraft{testing: true, ends: 10}
 	r.Closed(2, r.send(1), false)
-	assert.False(t, r.quota.draft.trying)
+	assert.False(t, r.quota.draft.testing)
 	assert.InDelta(t, 2+trustMost, r.quota.draft.next, 0)
 }
 
@@ -286,7 +286,7 @@ func TestABucketThatFillsSlowlyIsTriedForLong(t *testing.T) {
 	}
 }
 
-// Only a window ends, and a try is due at its end.
+// Only a window ends, and a test is due at its end.
 func TestACallAsksNearTheEndOfAWindow(t *testing.T) {
 	for votes, want := range map[int]float64{0: draftIdle, enough: 40} {
 		o := Overdraft{held: draftFirst, next: 50}
@@ -325,7 +325,7 @@ func TestNoHeaderHoldsAllCallsBackForLong(t *testing.T) {
 	}
 }
 
-// A try of tokens goes by what calls used, because the rest may have been given back.
+// A test of tokens goes by what calls used, because the rest may have been given back.
 func TestHeadersOfFewerTokensAreFoundOut(t *testing.T) {
 	o, m := &Overdraft{held: draftFirst}, &Mirror{Known: true, at: 100, left: 200, full: 1000, refill: 200, limit: 12000}
 	h := hold{m: m, of: OfTokens, n: 100, wait: 1}

@@ -31,3 +31,27 @@ func (o *Overload) From(now, inFlight float64) float64 {
 	}
 	return max(inFlight, 0.5*o.most/backOff)
 }
+
+// answerOverload waits and, if such refusals are no exception, bounds the calls in
+// flight, once an epoch. It is no measurement: pace and mark stay.
+func (m *Machine) answerOverload(now float64, c Call, r *Refusal) {
+	m.overload.Refused()
+	fresh := m.epoch.before(c)
+	rate := 0.0
+	if m.overload.Rare() {
+		rate = m.speed()
+	}
+	m.Door.Overloaded(now, c.At, r.Asked, rate, m.overload.share, m.luck.Float64(), fresh)
+	if !fresh || m.overload.Rare() || m.off.Has(OverloadRule) {
+		return
+	}
+	before := m.InFlight()
+	if m.failTrials(now, c) {
+		m.beginEpoch(now)
+		return
+	}
+	m.levels.Fell(now, float64(before))
+	m.Flight.Signal(backOff, m.overload.From(now, float64(before)))
+	m.beginEpoch(now)
+	m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(m.InFlight()), Why: WhyOverload})
+}

@@ -107,10 +107,10 @@ func TestAShareOfACapStandsWhereOthersCrowd(t *testing.T) {
 	m := New(Config{Initial: 4, Max: 50, Share: 0.25})
 	c := &m.claim
 	c.Begin(Call{Others: 20}, 0)
-	c.crowds = convinced
-	assert.True(t, c.Weigh(Call{At: 100, Others: 5}, 50, 1, 5), "others crowd, and the cap was measured when there were fewer of them")
-	c.again = hoverAgain
-	assert.False(t, c.Weigh(Call{At: 100.1, Others: 5}, 100, 1, 5), "the cuts do not help")
+	c.scatter = convinced
+	assert.True(t, c.Weigh(Call{At: 100, Others: 5}, 50, 1, true), "others crowd, and the cap was measured when there were fewer of them")
+	c.unhelped = hoverAgain
+	assert.False(t, c.Weigh(Call{At: 100.1, Others: 5}, 100, 1, true), "the cuts do not help")
 
 	c.Refused(5, false)
 	assert.True(t, c.shared, "others hold the rest of it")
@@ -229,7 +229,7 @@ func TestAShareTriesNoMoreThanTheHeadersDeclare(t *testing.T) {
 		m := New(Config{Initial: 4, Max: 50, Share: share})
 		m.quota.Observe(1, Call{Seq: 1, Total: 100}, 1, Told{Known: true, Limit: 60, Reset: 60}, Told{}, &m.tally)
 		m.quota.draft.held = draftFirst
-		assert.Equal(t, tries, m.quota.wait(1, 0, unspent{}, &m.tally).tries)
+		assert.Equal(t, tries, m.quota.wait(1, 0, unspent{}, &m.tally).tests)
 	}
 }
 

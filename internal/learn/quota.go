@@ -6,12 +6,12 @@ type Quota struct {
 	Calls  Mirror
 	Tokens Mirror
 
-	last     Call
-	total    float64 // tokens reserved by the call Tokens.Seq
-	charge   Charge
-	refusals Refusals
-	draft    Overdraft
-	off      Rules
+	last      Call
+	total     float64 // tokens reserved by the call Tokens.Seq
+	charge    Charge
+	uncharged Uncharged
+	draft     Overdraft
+	off       Rules
 }
 
 const plenty = 0.75 // of a full bucket: a pace that leaves so much is too low
@@ -27,7 +27,7 @@ func (q *Quota) Sent(c Call) {
 }
 
 // Refused notes that a call used up nothing.
-func (q *Quota) Refused(c Call) { q.refusals.Add(c.Seq, c.Tokens) }
+func (q *Quota) Refused(c Call) { q.uncharged.Add(c.Seq, c.Tokens) }
 
 // Unsent notes that a call was not sent after all.
 func (q *Quota) Unsent(c Call) {
@@ -51,7 +51,7 @@ func (q *Quota) Observe(now float64, c Call, taken float64, calls, tokens Told, 
 	q.Calls.NoteFull(taken, calls)
 	q.Tokens.NoteFull(taken*c.Tokens, tokens)
 	if calls.Known && c.Seq > q.Calls.Seq {
-		gone, _ := q.refusals.Between(q.Calls.Seq, c.Seq)
+		gone, _ := q.uncharged.Between(q.Calls.Seq, c.Seq)
 		q.Calls.part.Begin(calls.Remaining, float64(q.last.Seq-c.Seq))
 		q.Calls.Observe(c.Seq, c.At, float64(c.Seq-q.Calls.Seq)-gone, taken, calls)
 	}
@@ -72,7 +72,7 @@ func (q *Quota) Observe(now float64, c Call, taken float64, calls, tokens Told, 
 // sinceHeader is what was reserved after the call Tokens.Seq up to and with c, and not refused, and what of it and of earlier
 // calls has ended.
 func (q *Quota) sinceHeader(c Call, now float64, t *Tally) (reserved, ended Amount, used float64) {
-	refused, gone := q.refusals.Between(q.Tokens.Seq, c.Seq)
+	refused, gone := q.uncharged.Between(q.Tokens.Seq, c.Seq)
 	ended, used = t.Ended(q.Tokens.at, now)
 	return Amount{float64(c.Seq-q.Tokens.Seq) - refused, c.Total - q.total - gone}, ended, used
 }
@@ -92,7 +92,7 @@ type quotaWait struct {
 	room   bool // for a faster pace of calls
 	calls  bool // the headers alone decide about calls: no pace does
 	tokens bool // and about tokens
-	tries  bool // a try begins whether more calls are taken than the headers leave room for
+	tests  bool // a test begins whether more calls are taken than the headers leave room for
 }
 
 // wait is how long the headers hold back a call of so many tokens.
@@ -101,18 +101,12 @@ func (q *Quota) wait(now, tokens float64, s unspent, t *Tally) (w quotaWait) {
 		return w
 	}
 	longer, other := hold{m: &q.Calls, of: OfCalls, n: 1}, hold{m: &q.Tokens, of: OfTokens, n: q.charge.Of(Amount{1, tokens})}
-	if h := &longer; q.Calls.Known {
-		gone, _ := q.refusals.Between(q.Calls.Seq, q.last.Seq)
-		h.own = float64(q.last.Seq-q.Calls.Seq) - gone
-		h.wait, w.room = q.Calls.Wait(now, 1, h.own, q.last.Seq, s.calls)
+	if q.Calls.Known {
 		w.calls = q.Calls.part.On()
-		w.room = w.room && !w.calls // a part of what is left is no reason for more
+		w.room = q.holdCalls(now, &longer, s.calls) && !w.calls // a part of what is left is no reason for more
 	}
-	if h := &other; q.Tokens.Known {
-		reserved, ended, used := q.sinceHeader(q.last, now, t)
-		h.own = q.charge.Of(reserved) - q.back(ended, used)
-		var left bool
-		h.wait, left = q.Tokens.Wait(now, h.n, h.own, q.last.Seq, s.tokens)
+	if q.Tokens.Known {
+		left := q.holdTokens(now, &other, s.tokens, t)
 		w.tokens = left || q.Tokens.turn.Windowed() || q.Tokens.part.On()
 	}
 	if other.wait > longer.wait {
@@ -121,16 +115,33 @@ func (q *Quota) wait(now, tokens float64, s unspent, t *Tally) (w quotaWait) {
 	w.wait = longer.wait
 	testable := w.wait > draftIdle || w.wait > 0 && !longer.m.part.On()
 	if testable && !q.off.Has(TrustRule) {
-		w.wait, w.tries = q.draft.Wait(now, longer, q.last)
+		w.wait, w.tests = q.draft.Wait(now, longer, q.last)
 	}
-	if w.wait < longer.wait && other.wait > draftIdle { // a try is none if the other unit holds the call back for long, too
+	if w.wait < longer.wait && other.wait > draftIdle { // a test is none if the other unit holds the call back for long, too
 		other.wait = max(w.wait, q.last.At+draftIdle-now)
 	}
 	w.wait = max(w.wait, other.wait)
 	return w
 }
 
-// exceeded reports whether clearly more of what the last try was about has been taken in the last quarter of an hour than the headers
+// holdCalls finds out how long the headers about calls hold one back, and reports whether they show plenty left. saved is whether the
+// pace has saved it.
+func (q *Quota) holdCalls(now float64, h *hold, saved bool) (plentiful bool) {
+	gone, _ := q.uncharged.Between(h.m.Seq, q.last.Seq)
+	h.own = float64(q.last.Seq-h.m.Seq) - gone
+	h.wait, plentiful = h.m.Wait(now, h.n, h.own, q.last.Seq, saved)
+	return plentiful
+}
+
+// holdTokens does the same for tokens.
+func (q *Quota) holdTokens(now float64, h *hold, saved bool, t *Tally) (plentiful bool) {
+	reserved, ended, used := q.sinceHeader(q.last, now, t)
+	h.own = q.charge.Of(reserved) - q.back(ended, used)
+	h.wait, plentiful = h.m.Wait(now, h.n, h.own, q.last.Seq, saved)
+	return plentiful
+}
+
+// exceeded reports whether clearly more of what the last test was about has been taken in the last quarter of an hour than the headers
 // left room for.
 func (q *Quota) exceeded(now float64, t *Tally) bool {
 	if q.draft.of == OfTokens {

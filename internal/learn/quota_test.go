@@ -66,7 +66,8 @@ func TestQuotaCountsWhatWasSentSince(t *testing.T) {
 				q.Refused(last)
 			}
 			q.t.Answered(Call{Tokens: 100}, c.used)
-			q.t.history.Add(Point{At: 1.5, Calls: q.t.calls, Tokens: q.t.tokens, Ends: q.t.ends, Ended: q.t.ended, Used: q.t.used})
+			q.t.total.At = 1.5
+			q.t.history.Add(q.t.total)
 			got := q.wait(1, 100, unspent{}, &q.t)
 			assert.InDelta(t, c.want, got.wait, 0.01)
 			assert.Equal(t, !c.blind && (c.calls.Known || c.tokens.Known), q.Known())

@@ -26,6 +26,11 @@ func (r *Refusal) asksToWait() bool { return r.Asked > 0 }
 // mayBeRate reports whether a rate may have refused the call: it names no other cause.
 func (r *Refusal) mayBeRate() bool { return !r.Mild && r.Names != FlightLimit }
 
+// mayBeTokens reports whether a rate of tokens may have refused the call. One that names calls does not: a token rate without a limit
+// behind it would be a second rate in series. One that names tokens is also a sign about the call rate: whether the provider counts input
+// or output tokens is unknown, and only calls can be delayed.
+func (r *Refusal) mayBeTokens() bool { return r.Names != CallLimit }
+
 func (r *Refusal) dropMeters() { r.Calls, r.Tokens = Told{}, Told{} }
 
 // hasMeters reports whether its headers declare any quota.
@@ -55,8 +60,6 @@ func (r *Refusal) reset(tokens float64) (seconds float64) {
 	}
 	return seconds
 }
-
-const unmeasured = rarestProbe // seconds: what headers or a cap have let through in them has held, although no refusal has measured it
 
 // Refused says that a call was refused.
 func (m *Machine) Refused(now float64, c Call, r Refusal) {
@@ -96,9 +99,16 @@ func (m *Machine) readMeters(now float64, c Call, r *Refusal) {
 // echo waits for what a further refusal of an epoch asks for.
 func (m *Machine) echo(now float64, c Call, r *Refusal) {
 	if r.asksToWait() && !m.off.Has(GateRule) && m.Door.Echo(now, r.Asked) {
-		m.Door.Obey(now, r.Asked, m.speed(), m.luck.Float64())
+		m.obey(now, r)
 	}
 	m.waitOutFine(now, c, r)
+}
+
+// obey waits as long as a refusal asks.
+func (m *Machine) obey(now float64, r *Refusal) {
+	if r.asksToWait() && !m.off.Has(GateRule) {
+		m.Door.Obey(now, r.Asked, m.speed(), m.luck.Float64())
+	}
 }
 
 // answer decides what follows from the first refusal of an epoch. tested is whether the call belonged to a test of the headers.
@@ -107,18 +117,18 @@ func (m *Machine) answer(now float64, c Call, r *Refusal, tested bool) {
 	if !m.marked { // it may have been rejected because of calls that left after it
 		c.Others = max(c.Others, min(m.InFlight(), int(m.tally.last.Seq-c.Seq)))
 	}
-	if m.marked && r.Names != FlightLimit && !m.tally.GotThrough(c, now-2*m.Door.rtt) {
-		m.spans.Shut(c.At)
+	nothingGotThrough := m.marked && r.Names != FlightLimit && !m.tally.GotThrough(c, now-2*m.Door.rtt)
+	if pauseEnded := m.resumed.At > m.spans.shut; !nothingGotThrough && pauseEnded && !m.Door.ShutByForeign() {
+		m.endSpan(m.resumed.At, m.resumed.Calls) // the answers of other calls are on their way
+	}
+	m.spans.Shut(c.At)
+	if nothingGotThrough {
 		if r.showsRoom(c.Tokens) {
 			m.Door.foreign++
 		}
 		m.keepShut(now, c, r, m.Calls.Rate)
 		return
 	}
-	if m.resumed.At > m.spans.shut && !m.Door.ShutByForeign() { // the pause had ended for other calls, and their answers are on their way
-		m.endSpan(m.resumed.At, m.resumed.Calls)
-	}
-	m.spans.Shut(c.At)
 	verdict, measured := m.judge(now, c, r, tested)
 	if verdict == isShut {
 		m.Door.foreign++
@@ -128,10 +138,8 @@ func (m *Machine) answer(now float64, c Call, r *Refusal, tested bool) {
 	m.Door.Settled()
 	if verdict != isRandom {
 		m.Door.fines.Begin()
-		if r.asksToWait() && !m.off.Has(GateRule) {
-			m.Door.Obey(now, r.Asked, m.speed(), m.luck.Float64())
-			m.waitOutFine(now, c, r)
-		}
+		m.obey(now, r)
+		m.waitOutFine(now, c, r)
 	}
 	switch verdict {
 	case isCap:
@@ -146,7 +154,7 @@ func (m *Machine) answer(now float64, c Call, r *Refusal, tested bool) {
 func (m *Machine) account(now float64, c Call, r *Refusal) {
 	m.hits++
 	if r.asksToWait() && r.mayBeRate() {
-		m.foreign.labelled = now + remembered
+		m.foreign.asksUntil = now + remembered
 	}
 	if !m.tally.Counts(c) {
 		return
@@ -186,30 +194,6 @@ func (m *Machine) Closed(now float64, c Call, slow bool) {
 	}
 }
 
-// answerOverload waits and, if such refusals are no exception, bounds the calls in
-// flight, once an epoch. It is no measurement: pace and mark stay.
-func (m *Machine) answerOverload(now float64, c Call, r *Refusal) {
-	m.overload.Refused()
-	fresh := m.epoch.before(c)
-	rate := 0.0
-	if m.overload.Rare() {
-		rate = m.speed()
-	}
-	m.Door.Overloaded(now, c.At, r.Asked, rate, m.overload.share, m.luck.Float64(), fresh)
-	if !fresh || m.overload.Rare() || m.off.Has(OverloadRule) {
-		return
-	}
-	before := m.InFlight()
-	if m.failTrials(now, c) {
-		m.beginEpoch(now)
-		return
-	}
-	m.levels.Fell(now, float64(before))
-	m.Flight.Signal(backOff, m.overload.From(now, float64(before)))
-	m.beginEpoch(now)
-	m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(m.InFlight()), Why: WhyOverload})
-}
-
 // Signal says that a call which left at the moment left was refused further in.
 // It halves the calls in flight, once an epoch.
 func (m *Machine) Signal(now, left float64) {
@@ -240,42 +224,9 @@ func (m *Machine) keepShut(now float64, c Call, r *Refusal, rate float64) {
 	m.waitOutFine(now, c, r)
 	if m.noCap(c) {
 		m.giveUpCap(now, c)
-		m.claim.Forget()
+		m.claim.repeats.Forget()
 	}
 	m.beginEpoch(now)
 	m.resumed, m.reopens = Point{}, true
 	m.note(Decision{At: now, Kind: Gate, Wait: m.Door.Until - now, Why: WhyStillShut})
-}
-
-// waitOutFine waits for what the rejection of c costs, if rejections count.
-func (m *Machine) waitOutFine(now float64, c Call, r *Refusal) {
-	if counts := r.asksToWait() && r.mayBeRate(); !counts || m.off.Has(GateRule) || m.off.Has(TruthRule) {
-		return
-	}
-	f := &m.Door.fines
-	proof := f.Refused(now, c, r.Asked)
-	until := f.Until()
-	if m.Calls.On { // an outage, too, asks for longer and longer
-		until = min(until, f.last+several/m.Calls.Pace())
-	}
-	m.Door.extendUntil(until)
-	if proof {
-		m.note(Decision{At: now, Kind: Verdict, Wait: f.Each(), Why: WhyFined})
-	}
-}
-
-const noneTaken = handful // calls that were refused while none was taken, although one has ended: it is no cap that refuses
-
-// noCap reports whether no cap can be what refuses the call c although nothing is admitted: one of ours takes what is
-// below it, and takes a call when another one has ended. Others may fill one that they share, but not each time that a
-// call is alone.
-func (m *Machine) noCap(c Call) bool {
-	if m.Flight.Claimed && m.claim.named { // other limits and errors do not name it
-		return false
-	}
-	if m.Flight.mode == hovering || m.claim.shared {
-		return m.Flight.Claimed && m.Door.refused >= convinced && m.claim.noteAlone(c)
-	}
-	drained, room := float64(c.Others) < 0.5*m.heldLevel(), m.tally.ends > m.tally.endsBy
-	return drained || room && m.Flight.Claimed && m.tally.refused >= noneTaken
 }

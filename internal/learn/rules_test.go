@@ -151,7 +151,7 @@ func TestRulesThatAreLeftOut(t *testing.T) {
 		m := New(Config{Initial: 4, Max: 50, Off: off})
 		m.quota.Observe(1, Call{Seq: 1, Total: 100}, 1, Told{Known: true, Limit: 60, Reset: 60}, Told{}, &m.tally)
 		m.quota.draft.held = draftFirst
-		assert.Equal(t, tries, m.quota.wait(1, 0, unspent{}, &m.tally).tries)
+		assert.Equal(t, tries, m.quota.wait(1, 0, unspent{}, &m.tally).tests)
 	}
 	for off, hovers := range map[Rules]bool{0: true, HoverRule: false} {
 		m := New(Config{Initial: 4, Max: 50, Off: off})

@@ -44,7 +44,7 @@ func (m *Machine) Save() Saved {
 	}
 	switch { // what is tried may not hold
 	case m.capTried(m.at):
-		s.Claimed, s.Calls, s.Tokens = false, m.under.before.calls, m.under.before.tokens
+		s.Claimed, s.Calls, s.Tokens = false, m.capRate.before.calls, m.capRate.before.tokens
 	case m.rates.Trying(m.at):
 		s.Calls = m.rates.from
 	}

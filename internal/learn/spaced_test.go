@@ -83,9 +83,9 @@ func TestRejectedCallsThatAreLargerThanOthersLackTokens(t *testing.T) {
 
 // The pace of calls may be far above what the pace of tokens lets through.
 func TestWhereTokensRunOutTheirCycleIsThatOfTheCallsAdmitted(t *testing.T) {
-	cycle := func(large int) float64 {
+	cycle := func(large evidence) float64 {
 		r := pacedTwice()
-		r.large = large
+		r.largeHits = large
 		for i := range 20 {
 			r.send(float64(i))
 		}
@@ -110,7 +110,7 @@ func TestAForgottenCallWasNotHeldBack(t *testing.T) {
 
 func TestWhatSpeaksForALackOfTokens(t *testing.T) {
 	m := pacedTwice()
-	m.large, m.tally.calls, m.tally.tokens = convinced, 1, 10
+	m.largeHits, m.tally.total.Calls, m.tally.total.Tokens = convinced, 1, 10
 	m.Tokens.model = 50
 	assert.True(t, m.weighTokens(Call{Tokens: 50}))
 	m.Tokens.model = 49
@@ -118,5 +118,5 @@ func TestWhatSpeaksForALackOfTokens(t *testing.T) {
 	for range convinced {
 		m.weighTokens(Call{Tokens: 10})
 	}
-	assert.Zero(t, m.large)
+	assert.Zero(t, m.largeHits)
 }

@@ -1,5 +1,7 @@
 package learn
 
+import "math"
+
 // Spans measures a provider that counts in windows. It shuts when a window is
 // used up and opens when it turns, so what it admits from one opening to the
 // next is its rate, and the time from one to the next is the window's length.
@@ -69,3 +71,50 @@ func (s *Spans) Opened(left, calls, hits, known float64, counts bool) (rate floa
 func (s *Spans) Mostly(left float64) bool { return left-s.shut > 0.5*(left-s.begin) }
 
 func alike(a, b float64) bool { return max(a, b) < spanAlike*min(a, b) }
+
+// endSpan ends what is measured of a window: the first call that it took when it
+// opened again left at the moment left, when so many calls had been admitted.
+func (m *Machine) endSpan(left, calls float64) {
+	known, headers := m.calm.Settled, m.quota.Known() && !m.trust.Ignored(left)
+	counts := m.Calls.On && !m.Door.Outlasted() && (m.spans.Window > 0 || !headers)
+	if m.Door.ShutByForeign() { // another limit shut the key for long, if it recurs; or an outage did
+		known, counts = math.Inf(1), m.quota.Known() && m.spans.Mostly(left)
+	}
+	counts = counts && !m.Flight.Claimed && !m.off.Has(WindowRule)
+	before := m.spans.Window
+	rate := m.spans.Opened(left, calls, float64(m.hits), known, counts)
+	if rate == 0 {
+		return
+	}
+	if before == 0 && m.spans.Window > 0 {
+		m.note(Decision{At: left, Kind: Verdict, To: m.spans.Window, Why: WhySpan})
+	}
+	m.noise.Forget()
+	m.followWindow(left, rate)
+	m.setWindow(m.spans.Window)
+}
+
+// followWindow lowers the paces to the rate of a window.
+func (m *Machine) followWindow(left, rate float64) {
+	if !m.Calls.On { // the headers have paced the calls, by another limit
+		m.Calls.Expect(rate, Cycle(rate), false)
+		m.note(Decision{At: left, Kind: Cut, Of: OfCalls, To: rate, Why: WhyWindow})
+	}
+	if rate >= m.Calls.Pace() {
+		return
+	}
+	m.note(Decision{At: left, Kind: Cut, Of: OfCalls, From: m.Calls.Pace(), To: rate, Why: WhyWindow})
+	share := rate / m.Calls.Rate
+	m.rates.Stop(left, m.Door.rtt)
+	m.Calls.Set(rate, Cycle(rate))
+	m.rates.Marked(left, rate, false)
+	used := rate * m.tally.each() // by calls at that rate; the pace of calls may have been far above what was admitted
+	m.Tokens.Set(max(m.Tokens.Rate*share, min(m.Tokens.Rate, used)), Cycle(rate))
+}
+
+// setWindow tells the paces, too, the length of the window in which the provider counts; 0: in none.
+func (m *Machine) setWindow(seconds float64) {
+	m.spans.Window = seconds
+	m.Calls.SetSpan(seconds)
+	m.Tokens.SetSpan(seconds)
+}

@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/token"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -36,6 +37,22 @@ func TestThePageOfTheLaw(t *testing.T) {
 		return
 	}
 	assert.Equal(t, want, string(page), "go test ./internal/learn -run ThePage -write")
+}
+
+// The types that the page names beside its estimates are in files of their names.
+func TestThePageNamesTypes(t *testing.T) {
+	page, err := os.ReadFile(lawPage)
+	require.NoError(t, err)
+	rows := regexp.MustCompile(`(?m)^\| \*\*[^|]*\(([^|)]*)\) \|`).FindAllStringSubmatch(string(page), -1)
+	assert.Len(t, rows, 10)
+	for _, row := range rows {
+		for name := range strings.SplitSeq(row[1], ", ") {
+			name = strings.Trim(name, "`")
+			file := parsed(t)[strings.ToLower(name)+".go"]
+			require.NotNil(t, file, name)
+			assert.NotNil(t, file.Scope.Lookup(name), name)
+		}
+	}
 }
 
 // rulesList numbers the rules, with what their comments say.

@@ -5,20 +5,14 @@ package learn
 // when it came. What was admitted from one mark to the next is what came into
 // the bucket in between, and its rate is the limit.
 type Tally struct {
-	last    Call    // the newest
-	calls   float64 // sent, less what was refused
-	tokens  float64
+	last    Call  // the newest
+	total   Point // by then
 	mark    Call
+	marked  Point   // the total by the mark
 	dark    float64 // seconds since the mark during which no call was admitted
 	refused float64 // since the mark, the one that is measured included
 	unsent  float64 // likewise calls that were not sent after all
 	lost    float64 // their tokens
-	given   float64 // tokens reserved and not used, ever, less those used and not reserved
-	ends    float64 // calls that have ended
-	ended   float64 // tokens reserved for them
-	used    float64 // and used by them
-	givenBy float64 // by the mark
-	endsBy  float64 // likewise
 	history History
 	fates   Fates
 	perCall float64 // tokens that a call really takes, smoothed
@@ -86,11 +80,12 @@ func (t *Tally) Sent(c Call) {
 		t.last = Call{Seq: t.base, Total: c.Total - c.Tokens}
 		t.mark = t.last
 	}
-	t.calls += float64(c.Seq - t.last.Seq)
-	t.tokens += c.Total - t.last.Total
+	t.total.At = c.At
+	t.total.Calls += float64(c.Seq - t.last.Seq)
+	t.total.Tokens += c.Total - t.last.Total
 	t.last = c
 	t.fates.Sent(c)
-	t.history.Add(Point{At: c.At, Calls: t.calls, Tokens: t.tokens, Ends: t.ends, Ended: t.ended, Used: t.used})
+	t.history.Add(t.total)
 }
 
 // Counts reports whether the call was sent since the tally began, which is not
@@ -104,10 +99,9 @@ func (t *Tally) Answered(c Call, used float64) {
 		usual = min(usual, most)
 	}
 	t.perCall += callWeight * (usual - t.perCall)
-	t.given += c.Tokens - used
-	t.ends++
-	t.ended += c.Tokens
-	t.used += used
+	t.total.Ends++
+	t.total.Ended += c.Tokens
+	t.total.Used += used
 }
 
 // Refused notes that a call was refused.
@@ -117,8 +111,8 @@ func (t *Tally) Refused(c Call) { t.notAdmitted(c, &t.refused) }
 func (t *Tally) Unsent(c Call) { t.notAdmitted(c, &t.unsent) }
 
 func (t *Tally) notAdmitted(c Call, since *float64) {
-	t.calls--
-	t.tokens -= c.Tokens
+	t.total.Calls--
+	t.total.Tokens -= c.Tokens
 	t.fates.Refused(c.Seq)
 	if c.Seq > t.mark.Seq {
 		*since++
@@ -128,8 +122,8 @@ func (t *Tally) notAdmitted(c Call, since *float64) {
 
 // Mark begins anew at a refused call.
 func (t *Tally) Mark(c Call) {
-	t.mark, t.dark = c, 0
-	t.refused, t.unsent, t.lost, t.givenBy, t.endsBy = 0, 0, 0, t.given, t.ends
+	t.mark, t.marked = c, t.total
+	t.dark, t.refused, t.unsent, t.lost = 0, 0, 0, 0
 	t.few, t.next = t.next, stretch{}
 }
 
@@ -140,7 +134,7 @@ func (t *Tally) GotThrough(c Call, heard float64) bool {
 	if passed, known := t.fates.Passed(t.mark.Seq, c.Seq, heard); known && c.Seq-t.mark.Seq > exactFrom {
 		return passed
 	}
-	young := t.history.Since(heard, Point{At: t.last.At, Calls: t.calls}).Calls
+	young := t.history.Since(heard, t.total).Calls
 	young = max(0, young-float64(t.last.Seq-c.Seq))
 	return float64(c.Seq-t.mark.Seq-1)-(t.refused-1)-t.unsent-young >= 0.5
 }
@@ -184,7 +178,7 @@ func (t *Tally) sinceMark(c Call, doubt Doubt) (got stretch, used float64) {
 	}
 	calls := max(1, float64(c.Seq-t.mark.Seq-1)-(t.refused-1)-t.unsent)
 	gross := c.Total - c.Tokens - t.mark.Total
-	tokens := max(0, gross-(t.lost-c.Tokens)-(t.given-t.givenBy))
+	tokens := max(0, gross-(t.lost-c.Tokens)-(t.total.unused()-t.marked.unused()))
 	if doubt.Fined {
 		calls, tokens = calls+t.refused-1, tokens*(1+(t.refused-1)/calls)
 	}
@@ -246,16 +240,21 @@ func (t *Tally) least(c Call, span float64) (rate float64) {
 }
 
 // each is how many tokens a call used, on average.
-func (t *Tally) each() float64 { return (t.tokens - t.given) / max(1, t.calls) }
+func (t *Tally) each() float64 { return (t.total.Tokens - t.total.unused()) / max(1, t.total.Calls) }
 
 // since is what was admitted in the seconds before c left.
 func (t *Tally) since(c Call, seconds float64) Point {
-	now := Point{At: c.At, Calls: t.calls - float64(t.last.Seq-c.Seq), Tokens: t.tokens - (t.last.Total - c.Total)}
-	return t.history.Since(c.At-seconds, now)
+	by := t.total
+	by.At = c.At
+	by.Calls -= float64(t.last.Seq - c.Seq)
+	by.Tokens -= t.last.Total - c.Total
+	return t.history.Since(c.At-seconds, by)
 }
 
 // Ended is what was reserved for calls that have ended since the moment from, and what they used.
 func (t *Tally) Ended(from, now float64) (reserved Amount, used float64) {
-	p := t.history.Since(from, Point{At: now, Ends: t.ends, Ended: t.ended, Used: t.used})
+	by := t.total
+	by.At = now
+	p := t.history.Since(from, by)
 	return Amount{p.Ends, p.Ended}, p.Used
 }

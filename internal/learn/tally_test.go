@@ -66,7 +66,7 @@ func TestTallyMeasuresFromMarkToMark(t *testing.T) {
 			last := s.send(c.calls, c.step)
 			s.refuse(c.refused...)
 			s.Refused(last)
-			s.given += c.unused
+			s.total.Ended += c.unused
 			r := s.Measure(last, Doubt{}, 0)
 			assert.InDelta(t, c.wantC, r.Calls, 1e-9)
 			assert.InDelta(t, c.wantT, r.Tokens, 1e-6)

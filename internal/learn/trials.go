@@ -69,7 +69,7 @@ func (m *Machine) failLevelTrial(now float64, c Call, higher bool) {
 		m.claim.weighScatter(float64(c.Others) >= clearlyAbove(m.Flight.kept.bound))
 	}
 	m.stopLevels(now)
-	alone := m.Flight.Claimed && m.Flight.kept.mode != hovering && !m.under.trying
+	alone := m.Flight.Claimed && m.Flight.kept.mode != hovering && !m.capRate.trying
 	m.Flight.Back()
 	m.endCapTrial()
 	if n := float64(c.Others); alone && n > m.Flight.level {
@@ -86,8 +86,8 @@ func (m *Machine) delayTrials(now float64) {
 	for _, memory := range [...]*Memory{&m.rates, &m.levels, &m.higher} {
 		memory.Rest(min(now, m.slowBy) - m.at)
 	}
-	if m.under.until > 0 {
-		m.under.until += min(now, m.slowBy) - m.at
+	if m.capRate.until > 0 {
+		m.capRate.until += min(now, m.slowBy) - m.at
 	}
 	if now >= m.slowBy {
 		m.note(Decision{At: now, Kind: Verdict, Why: WhyGrows})

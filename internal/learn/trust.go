@@ -54,3 +54,29 @@ func (t *Trust) ignore(now, least float64) {
 	t.pause = min(trustMost, max(least, 2*t.pause))
 	t.until, t.share, t.tooLow = now+t.pause, 0, false
 }
+
+// weighRoom takes in that the headers of the refused call c show room although marks agree about a rate: they are about another limit.
+func (m *Machine) weighRoom(now float64, c Call, r *Refusal) {
+	switch {
+	case m.calm.Agreed() && r.showsRoom(c.Tokens):
+		m.setNoRoom(now, now+remembered)
+	case m.noRoomUntil > 0 && (r.hasMeters() || !m.calm.Agreed()):
+		m.setNoRoom(now, 0)
+	}
+}
+
+func (m *Machine) setNoRoom(now, until float64) {
+	switch {
+	case until == 0:
+		m.note(Decision{At: now, Kind: Verdict, Why: WhyRoom})
+	case m.noRoomUntil == 0:
+		m.note(Decision{At: now, Kind: Verdict, Why: WhyNoRoom})
+	}
+	m.noRoomUntil = until
+}
+
+// distrust ignores the headers because more is admitted than they leave room for.
+func (m *Machine) distrust(now float64) {
+	m.trust.Low(now)
+	m.note(Decision{At: now, Kind: Verdict, Wait: m.trust.pause, Why: WhyLow})
+}

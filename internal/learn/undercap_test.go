@@ -30,13 +30,13 @@ func TestRefusalsWhileABoundSinksAreNoise(t *testing.T) {
 		grown           bool
 		want            Opinion
 	}{
-		"down to half":               {10, 7, 20, false, Restore},
-		"not as far":                 {10, 6, 20, false, Believe},
-		"a low bound":                {hoverLeast - 0.1, 20, 20, false, Believe},
-		"the lowest that is not":     {hoverLeast, 7, 20, false, Restore},
-		"too many":                   {10, 7, 12, false, Believe},
-		"it has grown between them":  {10, 7, 20, true, Believe},
-		"hardly any":                 {10, 20, memory + 1, false, Believe},
+		"down to half":              {10, 7, 20, false, Restore},
+		"not as far":                {10, 6, 20, false, Believe},
+		"a low bound":               {hoverLeast - 0.1, 20, 20, false, Believe},
+		"the lowest that is not":    {hoverLeast, 7, 20, false, Restore},
+		"too many":                  {10, 7, 12, false, Believe},
+		"it has grown between them": {10, 7, 20, true, Believe},
+		"hardly any":                {10, 20, memory + 1, false, Believe},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var n Noise
@@ -107,7 +107,7 @@ func TestAShareUnderACapDoesNotRise(t *testing.T) {
 	assert.InDelta(t, share, n.Share, 1e-9)
 }
 
-// sinks is a machine whose bound has hovered at ten, and was cut by refusals that no cap explains.
+// sinks is a machine with a bound that has hovered at ten, and was cut by refusals that no cap explains.
 func sinks(refusal Refusal, off Rules, part bool) (r *machineRun, at float64) {
 	r = hoversAtTen(false)
 	r.off, r.Flight.part = off, part

@@ -13,7 +13,7 @@ const (
 
 // judge interprets the first refusal of an epoch, and returns the rate that it measures. tested is whether the call belonged to a
 // test of the headers. A rate is the default: mistaking a concurrency limit for a rate costs a few percent, while the converse
-// starves. The first refusal without a label is still taken for a concurrency limit, because that is soon refuted. One that names
+// starves. The first refusal that names no limit is still taken for a concurrency limit, because that is soon refuted. One that names
 // a rate is not, but if such refusals keep coming at one number of calls in flight, the name is wrong.
 func (m *Machine) judge(now float64, c Call, r *Refusal, tested bool) (verdict, Rate) {
 	tried := tested || m.failTrials(now, c)
@@ -31,30 +31,27 @@ func (m *Machine) judge(now float64, c Call, r *Refusal, tested bool) (verdict, 
 	if cause == isNothing || cause == isShut || cause == isRandom {
 		return cause, Rate{}
 	}
-	isACap := cause == isCap
-	if isACap && !m.Flight.Claimed {
+	if cause == isCap && !m.Flight.Claimed {
 		m.claimCap(now, c)
 	}
-	measured := m.measure(c, r, isACap)
-	if isACap && r.Names != FlightLimit && m.rateHeldMore(now, measured) {
-		isACap = false
-		measured = measured.as(m.calm.Settled)
-		m.claim.Forget()
+	measured := m.measure(c, r, cause == isCap)
+	if cause == isCap && r.Names != FlightLimit && m.rateHeldMore(now, measured) {
+		cause, measured = isRate, measured.as(m.calm.Settled)
+		m.claim.repeats.Forget()
 		m.stopLevels(now)
 	}
-	if isACap {
+	if cause == isCap {
 		m.Flight.Claimed = true
-		m.under.Held(now, float64(c.Others), measured)
+		m.capRate.Held(now, float64(c.Others), measured)
 		return isCap, measured
 	}
-	verdict := isRate
 	if m.marked && m.judgeRandom(now, c, r, measured) {
-		verdict = isRandom
+		cause = isRandom
 	}
-	if kept := verdict == isRandom && r.asksToWait(); !kept { // a cap asks for no wait: a random refusal that does says nothing against it
+	if kept := cause == isRandom && r.asksToWait(); !kept { // a cap asks for no wait: a random refusal that does says nothing against it
 		m.giveUpCap(now, c)
 	}
-	return verdict, measured
+	return cause, measured
 }
 
 // giveUpCap ends the claim of a cap, which does not explain the refusal of the call c. What it let through in the last minute has held.
@@ -112,70 +109,21 @@ func (m *Machine) looksLikeCap(c Call, r *Refusal) bool {
 	first := !m.marked && !m.Calls.On && c.Others > 0
 	switch {
 	case m.Flight.Claimed:
-		return m.claim.Weigh(c, m.tally.mark.At, m.rtt, m.Flight.Hovers())
+		return m.claim.Weigh(c, m.tally.mark.At, m.rtt, m.Flight.Hovers() > 0)
 	case r.hasMeters():
 		return false
-	case m.claim.Repeated():
+	case m.claim.repeats.Show():
 		return true
 	default:
 		return first && r.Names == Unnamed && !m.off.Has(CapRule)
 	}
 }
 
-// randomUnderCap reports refusals that no cap explains where the bound hovers, and counts them.
-func (m *Machine) randomUnderCap(now float64, c Call) bool {
-	f := &m.Flight
-	if f.mode != hovering || f.part || !f.Claimed || m.off.Has(StrayRule) {
-		return false
-	}
-	known, before := m.noise.Share > 0, float64(m.InFlight())
-	opinion := m.noise.UnderCap(f.bound, f.cutsAboveLast() >= 1)
-	m.noteNoNoise(now, known)
-	d := Decision{At: now, Of: OfFlight, From: before}
-	switch opinion {
-	case Believe:
-		return false
-	case Ignore:
-		return true
-	case Restore:
-		f.HoverAt(m.noise.Before())
-		d.Kind, d.Why = Grow, WhyNoise
-	case Undo:
-		f.HoverAt(min(f.bound, m.noise.Fallen()))
-		d.Kind, d.Why = Cut, WhyNotYet
-		m.mark(now, c)
-	}
-	d.To = float64(m.InFlight())
-	m.note(d)
-	return true
-}
-
-// noteNoNoise reports that the share of random rejections that was known has ended.
-func (m *Machine) noteNoNoise(now float64, known bool) {
-	if known && m.noise.Share == 0 {
-		m.note(Decision{At: now, Kind: Verdict, Why: WhyNoNoise})
-	}
-}
-
-// claimWasRandom reports whether the refusals under a claim that does not hold were random. If so, a slow start begins anew.
-func (m *Machine) claimWasRandom(now float64) bool {
-	share, ok := m.claim.Noise(float64(m.hits))
-	if !ok || m.off.Has(StrayRule) {
-		return false
-	}
-	m.noise.Know(share)
-	m.claim.Forget()
-	m.stopLevels(now)
-	m.Flight.Restart(m.claim.level)
-	m.note(Decision{At: now, Kind: Verdict, To: share, Why: WhyNoise})
-	return true
-}
-
 // measure is the rate that the refused call c measures.
 func (m *Machine) measure(c Call, r *Refusal, isACap bool) Rate {
 	return m.correctDark(m.tally.Measure(c, Doubt{
 		First: !m.marked || !m.Calls.On && !isACap, // the bucket may have been full
-		Grown: m.Calls.Grown() || m.ofTokens(r) && m.Tokens.Grown(),
+		Grown: m.Calls.Grown() || r.mayBeTokens() && m.Tokens.Grown(),
 		Fined: m.Door.fines.Each() > 0,
 		Early: m.Calls.On && m.Calls.Early(),
 	}, m.spans.Window))
@@ -183,7 +131,7 @@ func (m *Machine) measure(c Call, r *Refusal, isACap bool) Rate {
 
 // rateHeldMore reports whether much less gets through under a cap than at the rate that marks agreed about before.
 func (m *Machine) rateHeldMore(now float64, measured Rate) bool {
-	less := measured.Span >= underHeld && measured.Calls < memoryFell*m.calm.Settled && !m.off.Has(CapRule)
+	less := measured.Span >= heldFor && measured.Calls < memoryFell*m.calm.Settled && !m.off.Has(CapRule)
 	return less && m.calm.RefuteCap(now)
 }
 
@@ -213,34 +161,4 @@ func (m *Machine) claimCap(now float64, c Call) {
 		m.Calls.Set(standBy*m.Calls.Pace(), m.cycle())
 		m.Tokens.Set(standBy*m.Tokens.Pace(), m.cycle())
 	}
-}
-
-// judgeRandom reports refusals that no rate would have prevented, and counts them. One that asks for a wait is the limit's,
-// unless such waits are known to be too long. Where tokens are paced, a rate of them explains a refusal, too.
-func (m *Machine) judgeRandom(now float64, c Call, r *Refusal, measured Rate) bool {
-	if r.asksToWait() && m.Door.honest(r.Asked) || m.off.Has(StrayRule) {
-		return false
-	}
-	var opinion Opinion
-	known := m.noise.Share > 0
-	if m.Calls.On {
-		calls := measured.Calls
-		if m.Tokens.On {
-			calls = max(calls, m.Calls.Rate*measured.Tokens/m.Tokens.Rate)
-		}
-		opinion = m.noise.Refused(calls, m.Calls.Rate, m.Calls.Pace())
-	} else {
-		opinion = m.noise.Absorb()
-	}
-	m.noteNoNoise(now, known)
-	switch opinion {
-	case Believe, Undo:
-		return false
-	case Restore:
-		m.note(Decision{At: now, Kind: Grow, Of: OfCalls, From: m.Calls.Pace(), To: m.noise.Before(), Why: WhyNoise})
-		m.Calls.Set(m.noise.Before(), m.cycle())
-		m.mark(now, c)
-	case Ignore:
-	}
-	return true
 }

@@ -7,9 +7,9 @@ import (
 )
 
 func TestRefusalsBetweenTwoCalls(t *testing.T) {
-	var r Refusals
+	var u Uncharged
 	for _, seq := range []int64{3, 5, 4, 9} { // not in order
-		r.Add(seq, float64(10*seq))
+		u.Add(seq, float64(10*seq))
 	}
 	for name, c := range map[string]struct {
 		a, b          int64
@@ -24,7 +24,7 @@ func TestRefusalsBetweenTwoCalls(t *testing.T) {
 		"the same call twice": {5, 5, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			calls, tokens := r.Between(c.a, c.b)
+			calls, tokens := u.Between(c.a, c.b)
 			assert.Equal(t, c.calls, calls)
 			assert.Equal(t, c.tokens, tokens)
 		})
@@ -33,24 +33,24 @@ func TestRefusalsBetweenTwoCalls(t *testing.T) {
 
 func TestRefusalsAreFoundBehindAFewOlderOnes(t *testing.T) {
 	for older, want := range map[int]float64{0: 1, outOfOrder: 1, outOfOrder + 1: 0} {
-		var r Refusals
-		r.Add(100, 1)
+		var u Uncharged
+		u.Add(100, 1)
 		for range older {
-			r.Add(50, 1)
+			u.Add(50, 1)
 		}
-		calls, tokens := r.Between(99, 100)
+		calls, tokens := u.Between(99, 100)
 		assert.Equal(t, want, calls, "%d older", older)
 		assert.Equal(t, want, tokens, "%d older", older)
 	}
 }
 
 func TestRefusalsForgetTheOldest(t *testing.T) {
-	var r Refusals
+	var u Uncharged
 	for seq := range int64(70) {
-		r.Add(seq+1, 1)
+		u.Add(seq+1, 1)
 	}
-	calls, _ := r.Between(0, 70)
+	calls, _ := u.Between(0, 70)
 	assert.Equal(t, 64.0, calls)
-	calls, _ = r.Between(0, 6)
+	calls, _ = u.Between(0, 6)
 	assert.Zero(t, calls)
 }

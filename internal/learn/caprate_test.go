@@ -56,7 +56,7 @@ func never(float64) bool { return false }
 func TestACapThatErrorsRefutedIsTriedAgain(t *testing.T) {
 	r := runMachine(Config{Initial: 4, Max: 200})
 	r.playCap(0, 120, never)
-	assert.InDelta(t, 20, r.under.rate, 1)
+	assert.InDelta(t, 20, r.capRate.calls, 1)
 	r.playCap(120, 150, func(float64) bool { return true })
 	assert.False(t, r.Flight.Claimed, "a rate, it seems")
 	assert.Less(t, r.Calls.Rate, 14.)
@@ -67,45 +67,45 @@ func TestACapThatErrorsRefutedIsTriedAgain(t *testing.T) {
 
 func TestACapThatGaveWayToARateIsForgotten(t *testing.T) {
 	r := runMachine(Config{Initial: 4, Max: 200})
-	r.under = Under{level: 20, rate: 20}
+	r.capRate = CapRate{level: 20, calls: 20}
 	r.Calls.Expect(10, 20, true)
 	r.Calls.Rate = 19
-	r.compareWithCap(100, underHeld)
-	assert.Zero(t, r.under)
+	r.compareWithCap(100, heldFor)
+	assert.Zero(t, r.capRate)
 }
 
 func TestWhatHeldUnderACap(t *testing.T) {
-	long := func(calls float64) Rate { return Rate{Calls: calls, Span: underHeld} }
+	long := func(calls float64) Rate { return Rate{Calls: calls, Span: heldFor} }
 	for _, c := range []struct {
 		name string
 		now  float64
 		rate Rate
-		want Under
+		want CapRate
 	}{
-		{"not for long", 0, Rate{Calls: 30, Span: underHeld - 1}, Under{level: 20, rate: 20}},
-		{"more", 0, long(30), Under{level: 7, rate: 30}},
-		{"a little less", 0, long(15), Under{level: 7, rate: 15}},
-		{"much less", 100, long(10), Under{level: 20, rate: 20, fell: true, until: 100 + remembered}},
+		{"not for long", 0, Rate{Calls: 30, Span: heldFor - 1}, CapRate{level: 20, calls: 20}},
+		{"more", 0, long(30), CapRate{level: 7, calls: 30}},
+		{"a little less", 0, long(15), CapRate{level: 7, calls: 15}},
+		{"much less", 100, long(10), CapRate{level: 20, calls: 20, fell: true, until: 100 + remembered}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			u := Under{level: 20, rate: 20}
+			u := CapRate{level: 20, calls: 20}
 			u.Held(c.now, 7, c.rate)
 			assert.Equal(t, c.want, u)
 		})
 	}
-	u := Under{level: 20, rate: 20}
+	u := CapRate{level: 20, calls: 20}
 	u.Held(0, 7, long(10))
 	u.Held(remembered-1, 7, long(11))
 	assert.True(t, u.fell)
 	u.Held(remembered, 7, long(12))
-	assert.Equal(t, Under{level: 7, rate: 12}, u, "it has been tried again for long enough")
+	assert.Equal(t, CapRate{level: 7, calls: 12}, u, "it has been tried again for long enough")
 }
 
 func TestARejectedTrialOfACapGoesBackToTheRate(t *testing.T) {
 	r := runMachine(Config{Initial: 30, Max: 200})
 	r.Calls.Expect(5, 20, true)
 	r.Tokens.Expect(300, 20, true)
-	r.under = Under{level: 20, rate: 20, tokens: 2000}
+	r.capRate = CapRate{level: 20, calls: 20, tokens: 2000}
 	r.levels.Fell(0, 20)
 	r.Flight.Follow(20, 40)
 	r.beginTrials(2)
@@ -133,7 +133,7 @@ func TestOneTrialAtATimeSetsThePace(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := runMachine(Config{Initial: 30, Max: 200})
 			r.Calls.Expect(5, 20, true)
-			r.under = Under{level: 20, rate: 20}
+			r.capRate = CapRate{level: 20, calls: 20}
 			r.Flight.Follow(20, 40)
 			r.rates.Fell(c.rate, 18)
 			r.levels.Fell(c.level, 20)
@@ -153,7 +153,7 @@ func TestOneTrialAtATimeSetsThePace(t *testing.T) {
 func TestATrialOfACapThatHadTooFewCallsIsOverForTheRate(t *testing.T) {
 	r := runMachine(Config{Initial: 30, Max: 200})
 	r.Calls.Expect(5, 20, true)
-	r.under = Under{level: 20, rate: 20}
+	r.capRate = CapRate{level: 20, calls: 20}
 	r.levels.Fell(0, 20)
 	r.beginTrials(2)
 	r.rates.Fell(2000, 18)
@@ -164,7 +164,7 @@ func TestATrialOfACapThatHadTooFewCallsIsOverForTheRate(t *testing.T) {
 func TestAPaceOfTokensThatATrialBringsIsKept(t *testing.T) {
 	r := runMachine(Config{Initial: 30, Max: 200})
 	r.Calls.Expect(5, 20, true)
-	r.under = Under{level: 20, rate: 20, tokens: 2000}
+	r.capRate = CapRate{level: 20, calls: 20, tokens: 2000}
 	r.tryCap(0)
 	r.Tokens.Expect(300, 20, true)
 	r.endCapTrial()
@@ -175,14 +175,14 @@ func TestATrialDoesNotLowerThePaceOfTokens(t *testing.T) {
 	r := runMachine(Config{Initial: 30, Max: 200})
 	r.Calls.Expect(5, 20, true)
 	r.Tokens.Expect(5000, 20, true)
-	r.under = Under{level: 20, rate: 20, tokens: 2000}
+	r.capRate = CapRate{level: 20, calls: 20, tokens: 2000}
 	r.tryCap(0)
 	assert.InDelta(t, 5000, r.Tokens.Rate, 0)
 }
 
 func TestMuchLessThanUnderTheCapIsAFall(t *testing.T) {
 	r := runMachine(Config{Initial: 30, Max: 200})
-	r.under = Under{level: 20, rate: 20}
+	r.capRate = CapRate{level: 20, calls: 20}
 	r.Calls.Expect(14, 20, true)
 	r.compareWithCap(100, 0)
 	assert.False(t, r.levels.Due(1000), "seven tenths are no fall")
@@ -193,7 +193,7 @@ func TestMuchLessThanUnderTheCapIsAFall(t *testing.T) {
 
 func TestACapThatIsRejectedForAQuarterOfAnHourIsForgotten(t *testing.T) {
 	r := runMachine(Config{Initial: 30, Max: 200})
-	r.under = Under{level: 20, rate: 20}
+	r.capRate = CapRate{level: 20, calls: 20}
 	r.Calls.Expect(5, 20, true)
 	for _, now := range []float64{100, 500, 99 + remembered} {
 		r.compareWithCap(now, 0)
@@ -201,13 +201,13 @@ func TestACapThatIsRejectedForAQuarterOfAnHourIsForgotten(t *testing.T) {
 	assert.True(t, r.levels.Due(99+remembered))
 	r.compareWithCap(100+remembered, 0)
 	r.compareWithCap(200+remembered, 0)
-	assert.Zero(t, r.under)
+	assert.Zero(t, r.capRate)
 	assert.False(t, r.levels.Due(300+remembered), "or a limit that stays low would be tried for ever")
 }
 
 func TestACapMuchLowerThanBeforeIsAFall(t *testing.T) {
 	r := runMachine(Config{Initial: 30, Max: 200})
-	r.under = Under{level: 20, rate: 20, fell: true}
+	r.capRate = CapRate{level: 20, calls: 20, fell: true}
 	r.Flight.Cap(6, 1)
 	r.cutFlight(100, Call{Seq: 1, At: 100, Others: 6}, false)
 	assert.True(t, r.levels.Due(102))
@@ -217,7 +217,7 @@ func TestACapMuchLowerThanBeforeIsAFall(t *testing.T) {
 func TestTheTrialOfACapWeighsItAnew(t *testing.T) {
 	r := runMachine(Config{Initial: 30, Max: 200})
 	r.Calls.Expect(5, 20, true)
-	r.under = Under{level: 20, rate: 20}
+	r.capRate = CapRate{level: 20, calls: 20}
 	r.claim.Begin(Call{Others: 9}, 0)
 	r.claim.Sent(Call{Seq: 1})
 	r.tryCap(0)
@@ -230,7 +230,7 @@ func TestTheTrialOfALevelUnderACapLeavesThePace(t *testing.T) {
 	r.Calls.Expect(5, 20, true)
 	r.Flight.Cap(6, 1)
 	r.Flight.Claimed = true
-	r.under = Under{level: 20, rate: 20}
+	r.capRate = CapRate{level: 20, calls: 20}
 	r.tryCap(0)
 	assert.InDelta(t, 5, r.Calls.Rate, 0)
 	r.endCapTrial()
@@ -243,8 +243,8 @@ func TestWhenACapIsForgotten(t *testing.T) {
 		want       bool
 	}{{9.5, 30, true}, {9.5, 5, false}, {8, 30, false}} {
 		r := runMachine(Config{CallRate: c.rate})
-		r.under.rate = 10
+		r.capRate.calls = 10
 		r.compareWithCap(100, c.span)
-		assert.Equal(t, c.want, r.under.rate == 0, "%v", c)
+		assert.Equal(t, c.want, r.capRate.calls == 0, "%v", c)
 	}
 }
