@@ -3,8 +3,8 @@ package learn
 // Noise looks for refusals that do not become fewer when the pace falls, or a bound that hovers. A limit
 // explains two or three cuts in a row: the pace is below it then, and the next
 // refusal comes only above the rate that was measured. Noise goes on at any pace,
-// and is never away for long. Where too many of the calls are refused, it is a limit that has fallen, and likewise if more are
-// refused as soon as what was cut is restored.
+// and is never away for long. Where too many of the calls are refused, it is a limit that has fallen, or others use the same cap,
+// which shows when the bound is restored.
 type Noise struct {
 	Share float64 // of all calls that are refused for nothing; 0: none is known
 
@@ -12,7 +12,7 @@ type Noise struct {
 	seen        float64 // likewise at the last refusal within the share
 	most        float64 // the share is no larger
 	before      float64 // the pace or the bound before the first unexplained cut
-	fallen      float64 // what it had fallen to when it was restored
+	fallen      float64 // what the bound had fallen to when it was restored
 	tested      float64 // of sent: until then, too many refusals undo that
 	sent        float64
 	refused     float64 // of these, all in an epoch
@@ -33,7 +33,7 @@ const (
 	Believe Opinion = iota // it says something about the rate
 	Ignore                 // it is noise
 	Restore                // it and those before it were
-	Undo                   // they were not: more are refused since what they had lowered is restored
+	Undo                   // they were not: more are refused since the bound is restored
 )
 
 const (
@@ -92,7 +92,7 @@ func (n *Noise) UnderCap(bound float64, grown bool) Opinion {
 	}
 	opinion := n.weigh(bound, bound, 0.5)
 	if opinion == Restore {
-		n.most = n.Share
+		n.most, n.fallen, n.tested = n.Share, bound, n.sent+recent
 	}
 	return opinion
 }
@@ -124,7 +124,6 @@ func (n *Noise) weigh(believed, now, fell float64) Opinion {
 		return Believe
 	}
 	n.Know(min(noisy, n.refused/n.sent))
-	n.fallen, n.tested = now, n.sent+recent
 	n.leak, n.unexplained = 0, 0
 	return Restore
 }
@@ -142,7 +141,7 @@ func (n *Noise) Forget() { n.unexplained = 0 }
 // Before is the pace or the bound before random rejections began to lower it.
 func (n *Noise) Before() float64 { return n.before }
 
-// Fallen is what it had fallen to when it was restored.
+// Fallen is what the bound had fallen to when it was restored.
 func (n *Noise) Fallen() float64 { return n.fallen }
 
 // Absorb counts one more refusal as one of the known share, if it is within that. If there are

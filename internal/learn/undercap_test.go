@@ -88,14 +88,14 @@ func TestANoiseThatIsMoreOnceTheBoundIsRestoredWasNone(t *testing.T) {
 	}
 }
 
-func TestTheSameIsTrueOfARate(t *testing.T) {
+func TestARateThatIsRestoredIsNotOnTrial(t *testing.T) {
 	var n Noise
 	assert.Equal(t, Restore, noiseAfter(&n, 4, 20, 0.8, 0.9))
 	for range convinced - 1 {
 		assert.Equal(t, Ignore, n.Refused(90, 100, 100))
 	}
-	assert.Equal(t, Undo, n.Refused(90, 100, 100))
-	assert.Zero(t, n.Share)
+	assert.Equal(t, Believe, n.Refused(90, 100, 100))
+	assert.Positive(t, n.Share)
 }
 
 // Others that fill the cap refuse more of the calls as the bound grows.
