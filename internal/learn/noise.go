@@ -11,7 +11,8 @@ type Noise struct {
 	at          float64 // when the newest call left
 	seen        float64 // likewise at the last refusal within the share
 	most        float64 // the share is no larger
-	before      float64 // the pace or the bound before the first unexplained cut
+	of          Value   // what the unexplained cuts are of: OfFlight or OfCalls
+	before      float64 // that before the first of them
 	fallen      float64 // what the bound had fallen to when it was restored
 	tested      float64 // of sent: until then, too many refusals undo that
 	sent        float64
@@ -72,6 +73,7 @@ func (n *Noise) Hit() { n.refused++ }
 // Refused judges the first refusal of an epoch. measured is the rate at that moment, believed that of the pacer, and pace the
 // rate of the calls sent.
 func (n *Noise) Refused(measured, believed, pace float64) Opinion {
+	n.turnTo(OfCalls)
 	switch expected := measured >= explained*believed; {
 	case expected && n.Share > 0:
 		return n.absorb(2) // the limit or noise: twice as soon as noise alone, there are too many
@@ -84,6 +86,7 @@ func (n *Noise) Refused(measured, believed, pace float64) Opinion {
 // UnderCap judges one where a bound on the calls in flight hovers. grown is whether the bound had grown by a cut since the last one.
 // At a low bound, refusals under a cap that others share look like noise. A share that rises with the bound is none.
 func (n *Noise) UnderCap(bound float64, grown bool) Opinion {
+	n.turnTo(OfFlight)
 	switch known := n.Share > 0; {
 	case !known && grown:
 		return n.expect(bound)
@@ -95,6 +98,13 @@ func (n *Noise) UnderCap(bound float64, grown bool) Opinion {
 		n.most, n.fallen, n.tested = n.Share, bound, n.sent+recent
 	}
 	return opinion
+}
+
+// turnTo drops what could not be explained of another value.
+func (n *Noise) turnTo(of Value) {
+	if n.of != of {
+		n.of, n.unexplained = of, 0
+	}
 }
 
 // expect takes in a refusal that a limit explains.

@@ -158,11 +158,17 @@ func TestTheBoundFallsAgainIfMoreIsRejectedThen(t *testing.T) {
 	assert.True(t, r.Flight.Claimed)
 }
 
-// What no rate explained says nothing about a cap.
-func TestWhatARateLeftUnexplainedIsNoEvidenceUnderACap(t *testing.T) {
-	r := runMachine(Config{Initial: 20, Max: 100})
-	r.noise.unexplained = 3
-	r.Flight.Claimed, r.claim.shared = true, true
-	r.cutFlight(1, Call{Seq: 1, At: 1, Others: 10}, false)
-	assert.Zero(t, r.noise.unexplained)
+// What no rate explains says nothing about a cap, and the other way round: a pace is no bound.
+func TestUnexplainedCutsOfABoundAndOfAPaceAreNotMixed(t *testing.T) {
+	var n Noise
+	noiseAfter(&n, 3, 20, 0.8, 0.9)
+	last, _ := n.sink(20, 1, 20, false)
+	assert.Equal(t, Believe, last, "20 calls are less than half of 100 per second")
+
+	n = Noise{}
+	n.sink(10, 6, 20, false)
+	for range 20 {
+		n.Sent(0)
+	}
+	assert.Equal(t, Believe, n.Refused(4, 5, 5), "5 per second are less than 10 calls")
 }
