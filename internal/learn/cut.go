@@ -6,6 +6,9 @@ func (m *Machine) cutFlight(now float64, c Call, named bool) {
 	m.claim.named = named
 	m.stopLevels(now)
 	if hovers := m.claim.shared || m.Flight.mode == hovering && !m.claim.untaken; hovers && !m.off.Has(HoverRule) {
+		if m.Flight.mode != hovering {
+			m.noise.Forget() // the bound has grown since it hovered last
+		}
 		m.Flight.Hover(float64(c.Others))
 	} else {
 		m.Flight.Cap(float64(c.Others), m.rtt)

@@ -172,3 +172,11 @@ func TestUnexplainedCutsOfABoundAndOfAPaceAreNotMixed(t *testing.T) {
 	}
 	assert.Equal(t, Believe, n.Refused(4, 5, 5), "5 per second are less than 10 calls")
 }
+
+func TestABoundThatBeginsToHoverHasNoUnexplainedCuts(t *testing.T) {
+	r := runMachine(Config{Initial: 20, Max: 100})
+	r.noise.unexplained = 3
+	r.Flight.Claimed, r.claim.shared = true, true
+	r.cutFlight(1, Call{Seq: 1, At: 1, Others: 10}, false)
+	assert.Zero(t, r.noise.unexplained)
+}
