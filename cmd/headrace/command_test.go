@@ -248,8 +248,10 @@ func TestATimeThatIsNotLimited(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, providertest.Config{})
 	p.requests(10)
-	for want, rpm := range map[string]string{"as long as the calls take: the limits admit": "10", "at least 1m7s, because of 9/min": "9", "unknown: no rate limit": "0"} {
-		_, out, errs := p.do("run", "r.jsonl", "--dry-run", "--rpm", rpm)
+	for want, limit := range map[string]string{
+		"as long as the calls take: the limits admit": "--rpm=10", "at least 1m7s, because of 9/min": "--rpm=9", "unknown: no rate limit": "--concurrency=9",
+	} {
+		_, out, errs := p.do("run", "r.jsonl", "--dry-run", limit)
 		assert.Contains(t, out, "time:      "+want, errs)
 	}
 }
