@@ -36,7 +36,7 @@ type Flags struct {
 	Law         string   `group:"limits" placeholder:"NAME" help:"How the rate is found: measured, aimd or fixed. Default: measured."`
 
 	MaxAttempts int           `group:"failures" default:"3" placeholder:"N" help:"Attempts for a request that fails with a 5xx status or a broken connection. Default: ${default}."`
-	MaxWait     time.Duration `group:"failures" default:"15m" placeholder:"TIME" help:"Maximum time that a rate-limited request (429) may wait. Default: ${default}."`
+	MaxWait     time.Duration `group:"failures" default:"15m" placeholder:"TIME" help:"Maximum time that a request may wait: for limits, after a 429, and before retries. Default: ${default}."`
 	MaxFailures *int64        `group:"failures" placeholder:"N" help:"Stop when more than N requests have failed. Default: never, unless the first 20 requests all fail in the same way."`
 	Timeout     time.Duration `group:"failures" default:"10m" placeholder:"TIME" help:"Maximum duration of one call. Default: ${default}."`
 	Grace       time.Duration `group:"failures" default:"10s" placeholder:"TIME" help:"Time that calls in flight have after Ctrl-C. Default: ${default}."`
