@@ -99,9 +99,12 @@ func TestAnthropic(t *testing.T) {
 	require.Zero(t, status, errs)
 	assert.Equal(t, first, p.read("r.results.jsonl"))
 
-	status, _, _ = p.run("--out", "other.jsonl", "--errors", "e.jsonl")
-	require.Equal(t, 1, status)
-	assert.Contains(t, p.read("e.jsonl"), "use --format anthropic")
+	status, _, errs = p.run("--out", "other.jsonl", "--errors", "e.jsonl")
+	require.Equal(t, 2, status)
+	assert.Contains(t, errs, "use --format anthropic")
+	assert.NoFileExists(t, p.path("e.jsonl"), "nothing is recorded that the right format would have to forget")
+	status, _, errs = p.run("--out", "other.jsonl", "--errors", "e.jsonl", "--format", "anthropic")
+	require.Zero(t, status, errs)
 }
 
 // Invalid lines are reported with their number, and the valid ones are sent.

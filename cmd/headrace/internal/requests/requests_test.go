@@ -246,6 +246,34 @@ func TestAFileOfAnotherFormat(t *testing.T) {
 	}
 }
 
+// So is a file for the other --format.
+func TestAFileForAnotherFormat(t *testing.T) {
+	t.Parallel()
+	openai, anthropic := `{"custom_id":"a","url":"/v1/x","body":{}}`+"\n", `{"custom_id":"b","params":{}}`+"\n"
+	for _, c := range []struct {
+		text   string
+		format requests.Format
+		want   string
+	}{
+		{anthropic, requests.OpenAI, "its only line is not in the format openai (line 1: it has params and no body): use --format anthropic"},
+		{"\n" + openai + openai, requests.Anthropic, "none of its first 2 lines is in the format anthropic (line 2: it has body and no params): use --format openai"},
+		{strings.Repeat(anthropic, 20) + openai, requests.OpenAI, "none of its first 20 lines is in the format openai (line 1: it has params and no body): use --format anthropic"},
+		{strings.Repeat(anthropic, 19) + openai, requests.OpenAI, ""},
+		{openai + strings.Repeat(anthropic, 30), requests.OpenAI, ""},
+		{anthropic + "{}\n", requests.OpenAI, ""},
+		{anthropic + "7\n", requests.OpenAI, ""},
+		{openai, requests.OpenAI, ""},
+		{anthropic, requests.Anthropic, ""},
+	} {
+		_, err := requests.Of(t.Context(), strings.NewReader(c.text), c.format, dialect.OpenAI)
+		if c.want == "" {
+			assert.NoError(t, err, c.text)
+			continue
+		}
+		assert.EqualError(t, err, c.want)
+	}
+}
+
 // Files that were joined keep the byte order marks at their beginnings.
 func TestAMarkAtTheBeginningOfALine(t *testing.T) {
 	t.Parallel()

@@ -40,26 +40,30 @@ const (
 // enoughLines is how many lines have to be something other than a JSON object for the file to have another format.
 const enoughLines = 20
 
-// FormatError is the error of a file that does not begin with JSON objects.
+// FormatError is the error of a file that does not begin with JSON objects, or only with those of another format.
 type FormatError struct {
 	Lines  int64   // that were read
 	First  Problem // of them
 	Remedy string
+	Format Format // that they do not have; empty: they are no JSON objects
 }
 
 // Error names the remedy.
 func (e *FormatError) Error() string {
-	which := fmt.Sprintf("none of its first %d lines is", e.Lines)
+	which, what := fmt.Sprintf("none of its first %d lines is", e.Lines), "a JSON object"
 	if e.Lines == 1 {
 		which = "its only line is not"
 	}
-	return fmt.Sprintf("%s a JSON object (line %d: %s): %s", which, e.First.Line, e.First.Text, e.Remedy)
+	if e.Format != "" {
+		what = "in the format " + string(e.Format)
+	}
+	return fmt.Sprintf("%s %s (line %d: %s): %s", which, what, e.First.Line, e.First.Text, e.Remedy)
 }
 
-// Of scans r to its end. It returns a *FormatError if no line is a JSON object, or none of the first lines.
+// Of scans r to its end. It returns a *FormatError if no line is a JSON object of that format, or none of the first lines.
 func Of(ctx context.Context, r io.Reader, f Format, d dialect.Dialect) (*Scan, error) {
 	s := &Scan{repeated: map[int64]int64{}}
-	objects, remedy := false, ""
+	objects, ours, other, remedy := false, false, Format(""), ""
 	ids := &twice{}
 	defer ids.close()
 	for q, err := range Read(r, f) {
@@ -73,11 +77,13 @@ func Of(ctx context.Context, r io.Reader, f Format, d dialect.Dialect) (*Scan, e
 		if s.Lines == 1 {
 			remedy = q.NotObject
 		}
-		if objects = objects || q.NotObject == ""; !objects && s.Lines == enoughLines {
-			break
-		}
+		objects, other = objects || q.NotObject == "", q.Of
+		ours = ours || q.Of == ""
 		if q.Bad != "" {
 			s.problem(q.Line, q.Bad)
+			if s.Lines == enoughLines && (!objects || !ours) {
+				break
+			}
 			continue
 		}
 		if err := ids.add(q.ID, q.Line); err != nil {
@@ -89,7 +95,11 @@ func Of(ctx context.Context, r io.Reader, f Format, d dialect.Dialect) (*Scan, e
 		if s.Lines == 1 && (remedy == fromSeveral || remedy == fromLines) { // there are no others that complete it
 			remedy = correctedJSON
 		}
-		return nil, &FormatError{s.Lines, s.Problems[0], remedy}
+		return nil, &FormatError{Lines: s.Lines, First: s.Problems[0], Remedy: remedy}
+	}
+	if s.Lines > 0 && !ours {
+		first := Problem{s.Problems[0].Line, fmt.Sprintf("it has %s and no %s", bodyName(other), bodyName(f))}
+		return nil, &FormatError{Lines: s.Lines, First: first, Remedy: "use --format " + string(other), Format: f}
 	}
 	err := ids.find(func(line, first int64) error {
 		if len(s.repeated) == mostRepeated {
