@@ -3,7 +3,6 @@ package requests
 import (
 	"context"
 	"fmt"
-	"io"
 	"iter"
 	"slices"
 	"strings"
@@ -60,13 +59,14 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("%s %s (line %d: %s): %s", which, what, e.First.Line, e.First.Text, e.Remedy)
 }
 
-// Of scans r to its end. It returns a *FormatError if no line is a JSON object of that format, or none of the first lines.
-func Of(ctx context.Context, r io.Reader, f Format, d dialect.Dialect) (*Scan, error) {
+// Of scans a sequence of Read with that format to its end. It returns a *FormatError if no line is a JSON object of the
+// format, or none of the first lines.
+func Of(ctx context.Context, seq iter.Seq2[Request, error], f Format, d dialect.Dialect) (*Scan, error) {
 	s := &Scan{repeated: map[int64]int64{}}
 	objects, ours, other, remedy := false, false, Format(""), ""
 	ids := &twice{}
 	defer ids.close()
-	for q, err := range Read(r, f) {
+	for q, err := range seq {
 		if err == nil && ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -75,9 +74,6 @@ func (c *caller) tooLarge(cost throttle.Cost) string {
 
 // call sends q. A failure is a *results.RecordedError, which holds what another process needs to report it.
 func (c *caller) call(ctx context.Context, q requests.Request) (results.Answer, error) {
-	if q.Bad == "" {
-		q.Bad = c.foreign(q.URL)
-	}
 	if q.Bad != "" {
 		guard.Report(ctx, adaptive.Feedback{Verdict: adaptive.Unsent})
 		if c.Strict {
@@ -146,21 +142,6 @@ func (c *caller) end(why *StopError) (results.Answer, error) {
 	c.why.CompareAndSwap(nil, why)
 	c.stop(c.why.Load())
 	return results.Answer{}, c.why.Load()
-}
-
-// foreign returns why the URL of a line may not be called: the key is meant for one host.
-func (c *caller) foreign(path string) string {
-	if strings.HasPrefix(path, "/") {
-		return ""
-	}
-	u, err := url.Parse(path)
-	if err != nil || u.Scheme != c.Base.Scheme || !strings.EqualFold(u.Host, c.Base.Host) {
-		return "url has another host than --base-url, " + c.Base.Host + ": use only the path"
-	}
-	if u.User != nil {
-		return "url holds a user or a password: use --api-key-env for the key"
-	}
-	return ""
 }
 
 // broken handles a call without a response.

@@ -3,6 +3,9 @@ package run
 import (
 	"context"
 	"fmt"
+	"io"
+	"iter"
+	"net/url"
 	"os"
 	"strings"
 
@@ -26,7 +29,7 @@ func (j *Job) Scan(ctx context.Context) (*requests.Scan, error) {
 	}
 	defer func() { _ = in.Close() }()
 	j.scanned, _ = os.Stat(j.Requests) // without it, changes are not noticed
-	if j.scan, err = requests.Of(ctx, in, j.Lines, j.Dialect); err != nil {
+	if j.scan, err = requests.Of(ctx, j.read(in), j.Lines, j.Dialect); err != nil {
 		if ctx.Err() != nil {
 			return nil, err
 		}
@@ -43,6 +46,35 @@ func (j *Job) Scan(ctx context.Context) (*requests.Scan, error) {
 		return nil, usagef("%d of %d lines are invalid: with --strict, nothing was sent", j.scan.Bad, j.scan.Lines)
 	}
 	return j.scan, nil
+}
+
+// read yields the requests of in. Those for another host are marked as bad.
+func (j *Job) read(in io.Reader) iter.Seq2[requests.Request, error] {
+	return func(yield func(requests.Request, error) bool) {
+		for q, err := range requests.Read(in, j.Lines) {
+			if err == nil && q.Bad == "" {
+				q.Bad = elsewhere(j.Base, q.URL)
+			}
+			if !yield(q, err) {
+				return
+			}
+		}
+	}
+}
+
+// elsewhere returns why the URL of a line must not be called, or an empty text if it may be: the key is meant for the host of base.
+func elsewhere(base *url.URL, path string) string {
+	if strings.HasPrefix(path, "/") {
+		return ""
+	}
+	u, err := url.Parse(path)
+	if err != nil || u.Scheme != base.Scheme || !strings.EqualFold(u.Host, base.Host) {
+		return "url has another host than --base-url, " + base.Host + ": use only the path"
+	}
+	if u.User != nil {
+		return "url holds a user or a password: use --api-key-env for the key"
+	}
+	return ""
 }
 
 // takeModel replaces the preset of a tier with the row of the model that all requests use.
