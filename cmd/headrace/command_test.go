@@ -256,6 +256,21 @@ func TestATimeThatIsNotLimited(t *testing.T) {
 	}
 }
 
+// A request that a real run rejects as too large is not in the estimate.
+func TestADryRunOfRequestsThatAreTooLarge(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.write("r.jsonl", request(0)+strings.Replace(request(1), "Tell", strings.Repeat("Tell ", 400), 1)+request(2))
+	status, out, errs := p.do("run", "r.jsonl", "--dry-run", "--limit", "100 tokens/min")
+	assert.Equal(t, 1, status, errs)
+	assert.Contains(t, out, "requests:  2, and 1 that cannot be sent\ntoo large: 1, the first one on line 2: it may take ")
+	assert.Contains(t, out, "time:      as long as the calls take")
+	status, _, errs = p.run("--limit", "100 tokens/min")
+	assert.Equal(t, 1, status, errs)
+	assert.Len(t, p.lines("r.results.jsonl"), 2)
+	assert.Contains(t, p.read("r.errors.jsonl"), "too_large")
+}
+
 // What the program says to the scripts.
 func TestComplete(t *testing.T) {
 	t.Parallel()

@@ -19,6 +19,8 @@ type Scan struct {
 	Models   []string      // requested models, at most mostModels, by name
 	Cost     throttle.Cost // total of the requests that can be sent, as the dialect estimates it
 	Open     int64         // requests for text without a bound on their output, which is not in Cost
+	TooLarge int64         // requests that exceed a limit; they are not in Cost and Open
+	Large    Problem       // the first of them
 
 	repeated map[int64]int64 // lines with the ID of an earlier line, and that line
 }
@@ -60,8 +62,9 @@ func (e *FormatError) Error() string {
 }
 
 // Of scans a sequence of Read with that format to its end. It returns a *FormatError if no line is a JSON object of the
-// format, or none of the first lines.
-func Of(ctx context.Context, seq iter.Seq2[Request, error], f Format, d dialect.Dialect) (*Scan, error) {
+// format, or none of the first lines. exceeds returns why a request of that cost is never admitted, or an empty text; nil
+// means that all are.
+func Of(ctx context.Context, seq iter.Seq2[Request, error], f Format, d dialect.Dialect, exceeds func(throttle.Cost) string) (*Scan, error) {
 	s := &Scan{repeated: map[int64]int64{}}
 	objects, ours, other, remedy := false, false, Format(""), ""
 	ids := &twice{}
@@ -89,7 +92,7 @@ func Of(ctx context.Context, seq iter.Seq2[Request, error], f Format, d dialect.
 		if err := ids.add(q.ID, q.Line); err != nil {
 			return nil, fmt.Errorf("the custom_ids cannot be compared: %w", err)
 		}
-		s.weigh(&q, d)
+		s.weigh(&q, d, exceeds)
 	}
 	if s.Lines > 0 && !objects {
 		if s.Lines == 1 && (remedy == fromSeveral || remedy == fromLines) { // there are no others that complete it
@@ -135,8 +138,17 @@ func (s *Scan) problem(line int64, text string) {
 	}
 }
 
-func (s *Scan) weigh(q *Request, d dialect.Dialect) {
+func (s *Scan) weigh(q *Request, d dialect.Dialect, exceeds func(throttle.Cost) string) {
 	c := d.Estimate(nil, []byte(q.Body))
+	s.model(q)
+	if exceeds != nil {
+		if text := exceeds(c); text != "" {
+			if s.TooLarge++; s.TooLarge == 1 {
+				s.Large = Problem{q.Line, text}
+			}
+			return
+		}
+	}
 	s.Cost.Requests += c.Of(throttle.Requests)
 	s.Cost.Tokens += c.Of(throttle.Tokens)
 	s.Cost.Input += c.Of(throttle.InputTokens)
@@ -144,6 +156,9 @@ func (s *Scan) weigh(q *Request, d dialect.Dialect) {
 	if c.Of(throttle.OutputTokens) == 0 && generates(q.URL) {
 		s.Open++
 	}
+}
+
+func (s *Scan) model(q *Request) {
 	if len(s.Models) == mostModels {
 		return
 	}

@@ -48,7 +48,7 @@ func (c *caller) cost(q requests.Request) throttle.Cost {
 		return throttle.Cost{}
 	}
 	cost := c.Dialect.Estimate(nil, []byte(q.Body))
-	if c.tooLarge(cost) != "" {
+	if tooLarge(c.hard, cost) != "" {
 		return throttle.Cost{} // it is not sent
 	}
 	return cost
@@ -59,17 +59,11 @@ func (c *caller) unsendable(q *requests.Request) string {
 	if len(c.hard) == 0 {
 		return ""
 	}
-	return c.tooLarge(c.Dialect.Estimate(nil, []byte(q.Body)))
-}
-
-// tooLarge returns why a request of that cost can never be sent, or an empty text if it can.
-func (c *caller) tooLarge(cost throttle.Cost) string {
-	for _, w := range c.hard {
-		if n := cost.Of(w.Unit()); n > w.Max() {
-			return results.Exceeds(n, w.Unit(), "of "+w.String(), w.Max()) + ": raise the limit and use --retry-failed"
-		}
+	text := tooLarge(c.hard, c.Dialect.Estimate(nil, []byte(q.Body)))
+	if text != "" {
+		text += ": raise the limit and use --retry-failed"
 	}
-	return ""
+	return text
 }
 
 // call sends q. A failure is a *results.RecordedError, which holds what another process needs to report it.

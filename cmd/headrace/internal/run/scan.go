@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/requests"
+	"github.com/headrace/headrace/cmd/headrace/internal/results"
+	"github.com/headrace/headrace/throttle"
 )
 
 // Scan reads the requests once, if the file can be read twice, and selects the preset of their model.
@@ -29,7 +31,7 @@ func (j *Job) Scan(ctx context.Context) (*requests.Scan, error) {
 	}
 	defer func() { _ = in.Close() }()
 	j.scanned, _ = os.Stat(j.Requests) // without it, changes are not noticed
-	if j.scan, err = requests.Of(ctx, j.read(in), j.Lines, j.Dialect); err != nil {
+	if j.scan, err = requests.Of(ctx, j.read(in), j.Lines, j.Dialect, j.exceeds); err != nil {
 		if ctx.Err() != nil {
 			return nil, err
 		}
@@ -60,6 +62,19 @@ func (j *Job) read(in io.Reader) iter.Seq2[requests.Request, error] {
 			}
 		}
 	}
+}
+
+// exceeds is tooLarge under the limits that are set by flags. Those of a preset may be exceeded, unless they turn out to be hard.
+func (j *Job) exceeds(cost throttle.Cost) string { return tooLarge(j.Spec.Limits.Windows, cost) }
+
+// tooLarge returns why a request of that cost is never admitted by the windows, or an empty text.
+func tooLarge(hard []throttle.Window, cost throttle.Cost) string {
+	for _, w := range hard {
+		if n := cost.Of(w.Unit()); n > w.Max() {
+			return results.Exceeds(n, w.Unit(), "of "+w.String(), w.Max())
+		}
+	}
+	return ""
 }
 
 // elsewhere returns why the URL of a line must not be called, or an empty text if it may be: the key is meant for the host of base.
