@@ -107,7 +107,9 @@ func (c *Call) admit(ctx context.Context) (*attempt, error) {
 			k.number, k.queued = c.number, c.wait.queued
 			return k, nil
 		}
-		if before := c.failed; !c.repeats(ctx, nil, err) {
+		before := c.failed
+		again, err := c.repeats(ctx, nil, err)
+		if !again {
 			if before != nil {
 				err = fmt.Errorf("%w before another attempt after: %w", err, before)
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
@@ -148,8 +149,44 @@ func TestAWaitForAnotherAttemptThatEndsKeepsTheError(t *testing.T) {
 		err := do(t.Context(), l, func(context.Context) error { return io.ErrUnexpectedEOF })
 		require.ErrorAs(t, err, new(*throttle.LimitedError))
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
-		assert.Equal(t, 6*time.Second, time.Since(began))
+		assert.Equal(t, 5*time.Second, time.Since(began), "with the wait before the retry")
 	})
+}
+
+// A call does not begin a wait for another attempt that MaxWait would end.
+func TestAWaitForAnotherAttemptThatIsLongerThanMaxWait(t *testing.T) {
+	patient := retry.Policy{MaxAttempts: 9, Initial: 2 * time.Second, Multiplier: 2, NoJitter: true}
+	for name, c := range map[string]struct {
+		policy     guard.Policy
+		retryAfter time.Duration // of the failure
+		calls      int
+		ends       time.Duration
+		left       time.Duration // until the attempt that is not made
+	}{
+		"the first":          {guard.Policy{MaxWait: 2 * time.Second}, 0, 1, 0, 2 * time.Second},
+		"all of them":        {guard.Policy{MaxWait: 7 * time.Second}, 0, 3, 6 * time.Second, 8 * time.Second},
+		"one is as long":     {guard.Policy{MaxWait: 6 * time.Second}, 0, 2, 2 * time.Second, 4 * time.Second},
+		"as the server says": {guard.Policy{MaxWait: 20 * time.Second}, 30 * time.Second, 1, 0, 30 * time.Second},
+		"an open breaker":    {guard.Policy{MaxWait: 20 * time.Second, Breaker: &breaker.Config{Failures: 1, Open: time.Minute}}, 0, 1, 2 * time.Second, time.Minute + 2*time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				calls, began := 0, time.Now()
+				c.policy.Retry = &patient
+				err := do(t.Context(), made(t, c.policy), func(ctx context.Context) error {
+					calls++
+					guard.Report(ctx, adaptive.Feedback{Verdict: adaptive.Transient, RetryAfter: c.retryAfter})
+					return io.ErrUnexpectedEOF
+				})
+				var limited *throttle.LimitedError
+				require.ErrorAs(t, err, &limited)
+				require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+				assert.Equal(t, c.calls, calls)
+				assert.Equal(t, c.ends, time.Since(began))
+				assert.Equal(t, &throttle.LimitedError{Limiter: "guard", RetryAfter: c.left}, limited)
+			})
+		})
+	}
 }
 
 // The error of a call that waited for MaxWait counts the calls queued after it in its

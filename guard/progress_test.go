@@ -76,6 +76,23 @@ func TestAnAttemptCountsNoNonsense(t *testing.T) {
 	assert.LessOrEqual(t, next.Delay, time.Minute)
 }
 
+// MaxWait bounds the waits before all attempts, wherever they are made.
+func TestMaxWaitCountsTheDelaysAcrossProcesses(t *testing.T) {
+	policy := guard.Policy{MaxWait: 2500 * time.Millisecond, Retry: &retry.Policy{MaxAttempts: 9, Initial: time.Second, Multiplier: 1, NoJitter: true}}
+	var p guard.Progress
+	for n := range 2 {
+		next, again, err := attemptAt(t, policy, p, returning(io.EOF))
+		require.Equal(t, io.EOF, err)
+		require.True(t, again)
+		assert.Equal(t, time.Duration(n+1)*time.Second, next.Waited.Truncate(time.Second))
+		p = next
+	}
+	_, again, err := attemptAt(t, policy, p, returning(io.EOF))
+	assert.False(t, again)
+	require.ErrorIs(t, err, throttle.ErrLimited)
+	assert.ErrorIs(t, err, io.EOF)
+}
+
 // A rejected call is no attempt, holds nothing while it waits, and gives up after MaxWait.
 func TestARejectionIsNoAttemptAcrossProcesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -189,6 +189,7 @@ func (s *memory) end(ctx context.Context, t Ticket, used func(i int, reserved me
 	if t.Leased() {
 		l := s.leaseLocked(now, t)
 		if l == nil {
+			s.wakeAllLocked(t.Demands)
 			return fmt.Errorf("%w: ticket %s", ErrLeaseLost, t.ID)
 		}
 		s.endLocked(l)
@@ -196,8 +197,8 @@ func (s *memory) end(ctx context.Context, t Ticket, used func(i int, reserved me
 	for i := range t.Demands {
 		reserved := tally.Amounts(t.Demands[i].Cost)
 		s.settleLocked(now, &t, &t.Demands[i], reserved, used(i, reserved))
-		s.wakeLocked(t.Demands[i].Key)
 	}
+	s.wakeAllLocked(t.Demands)
 	return nil
 }
 

@@ -77,7 +77,7 @@ func (s *memory) Forget(ctx context.Context, key string) error {
 		return nil
 	}
 	for len(k.slots) > 0 {
-		s.endLocked(k.slots[0].lease)
+		s.loseLocked(k.slots[0])
 	}
 	k.limited, k.cooled = limited{}, 0
 	s.wakeLocked(key)

@@ -1,12 +1,16 @@
 package quota
 
-import "container/heap"
+import (
+	"container/heap"
+	"slices"
+)
 
 // memoryLease is a slot of each of some keys.
 type memoryLease struct {
 	id    string
 	ends  instant // it has lapsed from this instant on
 	slots []*slot
+	lost  bool // a key with a slot of it was forgotten
 }
 
 type slot struct {
@@ -74,10 +78,24 @@ func (s *memory) endLocked(l *memoryLease) {
 	delete(s.leases, l.id)
 }
 
-// leaseLocked is the lease of t; nil if it was lost.
+// loseLocked frees the slot of a key that is forgotten. Its lease is lost, but keeps its other slots until it is asked for.
+func (s *memory) loseLocked(h *slot) {
+	l := h.lease
+	heap.Remove(&h.key.slots, h.place)
+	l.lost = true
+	if l.slots = slices.DeleteFunc(l.slots, func(other *slot) bool { return other == h }); len(l.slots) == 0 {
+		delete(s.leases, l.id)
+	}
+}
+
+// leaseLocked is the lease of t; nil if it was lost, and then its slots are free.
 func (s *memory) leaseLocked(now instant, t Ticket) *memoryLease {
 	l := s.leases[t.ID]
-	if l == nil || l.ends <= now {
+	if l == nil {
+		return nil
+	}
+	if l.ends <= now || l.lost {
+		s.endLocked(l)
 		return nil
 	}
 	return l

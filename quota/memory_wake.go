@@ -31,6 +31,12 @@ func (s *memory) unwatch(changed chan struct{}, keys []string) {
 	}
 }
 
+func (s *memory) wakeAllLocked(demands []Demand) {
+	for i := range demands {
+		s.wakeLocked(demands[i].Key)
+	}
+}
+
 // wakeLocked announces that something on key was given back.
 func (s *memory) wakeLocked(key string) {
 	for changed := range s.wakes[key] {

@@ -259,7 +259,7 @@ func TestParseLimitsRefuses(t *testing.T) {
 
 		{"concurrency", "", 11, number},
 		{"concurrency eight", "eight", 12, number},
-		{"0 concurrent", "0", 0, "it lets nobody go: write at least 1, or leave it out for an unbounded concurrency"},
+		{"0 concurrent", "0", 0, "no call would ever be admitted: write at least 1, or leave it out for an unbounded concurrency"},
 		{"8 concurrent calls", "calls", 13, leftHelp},
 		{"8 concurrent, 5/s,  concurrency 9 ", "concurrency 9", 20, "the concurrency is limited twice: leave one out"},
 
@@ -325,7 +325,7 @@ func TestParseLimitsTellsEverything(t *testing.T) {
 		`throttle: Windows[3].Per: 0s is not a positive duration`,
 		`throttle: Windows[3].Max: -1 is not between 1 and 1099511627776`,
 		`throttle: limits: "9 concurrent" at offset 38: the concurrency is limited twice: leave one out`,
-		`throttle: limits: "0" at offset 52: it lets nobody go: write at least 1, or leave it out for an unbounded concurrency`,
+		`throttle: limits: "0" at offset 52: no call would ever be admitted: write at least 1, or leave it out for an unbounded concurrency`,
 		`throttle: Windows[4].Max: -1 is not between 1 and 1099511627776`,
 	}, "\n"))
 }

@@ -70,7 +70,7 @@ func (p *parser) concurrency(a amount) int {
 	n := p.count(a)
 	switch {
 	case n == 0:
-		p.failAt(a.at, a.text, "it lets nobody go: write at least 1, or leave it out for an unbounded concurrency")
+		p.failAt(a.at, a.text, "no call would ever be admitted: write at least 1, or leave it out for an unbounded concurrency")
 	case int64(int(n)) != n:
 		p.failAt(a.at, a.text, "it is more than an int holds")
 	default:

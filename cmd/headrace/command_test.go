@@ -248,10 +248,27 @@ func TestATimeThatIsNotLimited(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, providertest.Config{})
 	p.requests(10)
-	for want, rpm := range map[string]string{"as long as the calls take: the limits admit": "10", "at least 1m7s, because of 9/min": "9", "unknown: no rate limit": "0"} {
-		_, out, errs := p.do("run", "r.jsonl", "--dry-run", "--rpm", rpm)
+	for want, limit := range map[string]string{
+		"as long as the calls take: the limits admit": "--rpm=10", "at least 1m7s, because of 9/min": "--rpm=9", "unknown: no rate limit": "--concurrency=9",
+	} {
+		_, out, errs := p.do("run", "r.jsonl", "--dry-run", limit)
 		assert.Contains(t, out, "time:      "+want, errs)
 	}
+}
+
+// A request that a real run rejects as too large is not in the estimate.
+func TestADryRunOfRequestsThatAreTooLarge(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.write("r.jsonl", request(0)+strings.Replace(request(1), "Tell", strings.Repeat("Tell ", 400), 1)+request(2))
+	status, out, errs := p.do("run", "r.jsonl", "--dry-run", "--limit", "100 tokens/min")
+	assert.Equal(t, 1, status, errs)
+	assert.Contains(t, out, "requests:  2, and 1 that cannot be sent\ntoo large: 1, the first one on line 2: it may take ")
+	assert.Contains(t, out, "time:      as long as the calls take")
+	status, _, errs = p.run("--limit", "100 tokens/min")
+	assert.Equal(t, 1, status, errs)
+	assert.Len(t, p.lines("r.results.jsonl"), 2)
+	assert.Contains(t, p.read("r.errors.jsonl"), "too_large")
 }
 
 // What the program says to the scripts.

@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -197,6 +198,32 @@ func (p *place) terminal(cmd *exec.Cmd) *os.File {
 	require.NoError(p.t, cmd.Start())
 	require.NoError(p.t, end.Close())
 	return main
+}
+
+// A run that waits for requests from a keyboard says so.
+func TestRequestsFromATerminal(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string][]string{"run": {"--progress", "plain"}, "live": {}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, providertest.Config{})
+			p.env = append(p.env, "TERM=xterm")
+			cmd := p.command(append([]string{"run", "-", "--out", "out.jsonl", "--api-key-env", "KEY", "--base-url", p.provider.URL() + "/v1"}, args...)...)
+			screen := p.terminal(cmd)
+			_, err := screen.WriteString(request(1) + "\x04")
+			require.NoError(t, err)
+			seen, _ := io.ReadAll(screen) // to an error: there is no other end any more
+			assert.Contains(t, string(seen), "reading requests from the terminal, a line of JSON each; Ctrl-D ends them")
+			require.NoError(t, cmd.Wait())
+			assert.Len(t, p.lines("out.jsonl"), 1)
+		})
+	}
+	p := newPlace(t, providertest.Config{})
+	cmd := p.command("run", "-", "--base-url", p.provider.URL()+"/v1")
+	cmd.Stdin = strings.NewReader(request(1))
+	status, _, errs := p.end(cmd, cmd.Run)
+	assert.Zero(t, status)
+	assert.NotContains(t, errs, "terminal")
 }
 
 func (p *place) exists(name string) bool {

@@ -99,9 +99,12 @@ func TestAnthropic(t *testing.T) {
 	require.Zero(t, status, errs)
 	assert.Equal(t, first, p.read("r.results.jsonl"))
 
-	status, _, _ = p.run("--out", "other.jsonl", "--errors", "e.jsonl")
-	require.Equal(t, 1, status)
-	assert.Contains(t, p.read("e.jsonl"), "use --format anthropic")
+	status, _, errs = p.run("--out", "other.jsonl", "--errors", "e.jsonl")
+	require.Equal(t, 2, status)
+	assert.Contains(t, errs, "use --format anthropic")
+	assert.NoFileExists(t, p.path("e.jsonl"), "nothing is recorded that the right format would have to forget")
+	status, _, errs = p.run("--out", "other.jsonl", "--errors", "e.jsonl", "--format", "anthropic")
+	require.Zero(t, status, errs)
 }
 
 // Invalid lines are reported with their number, and the valid ones are sent.
@@ -115,7 +118,7 @@ func TestBadLines(t *testing.T) {
 		`{"custom_id":"s","url":"/v1/chat/completions","body":{"stream":true}}`+"\n"+strings.TrimSuffix(request(2), "\n"))
 	status, _, errs := p.run("--strict")
 	require.Equal(t, 2, status)
-	assert.Contains(t, errs, "6 of 10 lines are invalid: with --strict, nothing was sent")
+	assert.Contains(t, errs, "7 of 10 lines are invalid: with --strict, nothing was sent")
 	assert.Zero(t, p.provider.Counts().Arrivals)
 
 	for range 2 {
@@ -125,6 +128,7 @@ func TestBadLines(t *testing.T) {
 		assert.Contains(t, errs, "first failure: line ")
 		assert.NotContains(t, errs, "item.retry")
 		assert.Contains(t, errs, "r.jsonl:6: custom_id is the same as on line 1")
+		assert.Contains(t, errs, "r.jsonl:7: url has another host than --base-url")
 		assert.Equal(t, 3, unique(p.lines("r.results.jsonl")))
 		told := map[int]string{}
 		for _, l := range p.lines("r.errors.jsonl") {
@@ -139,6 +143,29 @@ func TestBadLines(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 3, p.provider.Counts().Arrivals)
+}
+
+// A line for another host is found before the first call, as other invalid lines are. When it is corrected, it is a new request.
+func TestALineForAnotherHost(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	foreign := strings.Replace(request(1), `"/v1/chat`, `"https://evil.example/v1/chat`, 1)
+	p.write("r.jsonl", request(0)+foreign)
+	status, _, errs := p.run("--strict")
+	require.Equal(t, 2, status)
+	assert.Contains(t, errs, "1 of 2 lines are invalid: with --strict, nothing was sent")
+	status, out, _ := p.run("--dry-run")
+	require.Equal(t, 1, status)
+	assert.Contains(t, out, "requests:  1, and 1 that cannot be sent")
+	assert.Zero(t, p.provider.Counts().Arrivals)
+	status, _, errs = p.run()
+	require.Equal(t, 1, status, errs)
+	assert.Len(t, p.lines("r.errors.jsonl"), 1)
+	p.requests(2)
+	status, _, errs = p.run("--retry-failed")
+	require.Zero(t, status, errs)
+	assert.Equal(t, 2, unique(p.lines("r.results.jsonl")))
+	assert.Empty(t, p.lines("r.errors.jsonl"))
 }
 
 func TestFailuresAndTryingThemAgain(t *testing.T) {

@@ -11,12 +11,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/headrace/headrace/internal/panics"
+	"github.com/headrace/headrace/internal/syncdir"
 )
 
 // ErrNotFound is the error of Store.Get for a key without a value.
@@ -92,20 +91,7 @@ func makeDirs(name string) error {
 }
 
 // syncDir makes the names of a directory durable. Tests replace it.
-var syncDir = func(name string) error { //nolint:gochecknoglobals // see above
-	if runtime.GOOS == "windows" { // it cannot sync directories
-		return nil
-	}
-	d, err := os.Open(name) //nolint:gosec // below the directory
-	if err != nil {
-		return err
-	}
-	err = d.Sync()
-	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) { // nor can some file systems
-		err = nil
-	}
-	return errors.Join(err, d.Close())
-}
+var syncDir = syncdir.Sync //nolint:gochecknoglobals // see above
 
 // Get implements Store.
 func (d Dir) Get(_ context.Context, key string) ([]byte, error) {

@@ -6,8 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"runtime"
-	"syscall"
+
+	"github.com/headrace/headrace/internal/syncdir"
 )
 
 // disk is what is asked of the operating system. Tests let each call fail.
@@ -77,18 +77,5 @@ func (realDisk) lock(name string) (file, error) {
 
 func (realDisk) unlock(f file, name string, remove bool) error { return unlockFile(f, name, remove) }
 
-// syncDir makes a rename last. Windows has nothing like it, and some file systems do not do it.
-func (realDisk) syncDir(name string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(name) //nolint:gosec // the caller's choice
-	if err != nil {
-		return err
-	}
-	err = d.Sync()
-	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
-		err = nil
-	}
-	return errors.Join(err, d.Close())
-}
+// syncDir makes a rename last.
+func (realDisk) syncDir(name string) error { return syncdir.Sync(name) }

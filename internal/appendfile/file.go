@@ -8,9 +8,13 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"runtime"
+
+	"github.com/headrace/headrace/internal/syncdir"
 )
 
 // ErrBusy is returned for a file that is open elsewhere, in this process or another one.
@@ -35,11 +39,13 @@ func Parse(text string) (p Position, ok bool) {
 
 // File is a file that is locked for as long as it is open. It is not safe for concurrent use.
 type File struct {
-	f     *os.File
-	out   *bufio.Writer
-	at    Position
-	dirty bool // there is something that is not on disk
-	told  bool // a write has failed, and its caller knows of it
+	f       *os.File
+	out     *bufio.Writer
+	at      Position
+	dirty   bool // there is something that is not on disk
+	told    bool // a write has failed, and its caller knows of it
+	named   bool // its name is on disk
+	syncDir func(folder string) error
 }
 
 // mostOpens bounds how often Open tries again because the file that it has locked is
@@ -61,7 +67,7 @@ func open(path string, present func(*os.File) error) (*File, error) {
 			return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
 		}
 		if present(f) == nil {
-			return &File{f: f, out: bufio.NewWriterSize(f, 1<<16)}, nil
+			return &File{f: f, out: bufio.NewWriterSize(f, 1<<16), syncDir: syncdir.Sync}, nil
 		}
 		if err := f.Close(); err != nil { // it was removed before the lock
 			return nil, err
@@ -147,7 +153,7 @@ func (f *File) Write(line []byte) error {
 	return nil
 }
 
-// Sync makes what was written durable, and returns where the file ends. It fails
+// Sync makes what was written durable, and the name of the file with it, and returns where the file ends. It fails
 // if the file is not at its path any more: what is written there is lost.
 func (f *File) Sync() (Position, error) {
 	if !f.dirty {
@@ -158,10 +164,31 @@ func (f *File) Sync() (Position, error) {
 		err = f.f.Sync()
 	}
 	if err == nil {
+		err = f.syncName()
+	}
+	if err == nil {
 		err = Present(f.f)
 	}
 	f.told, f.dirty = err != nil, err != nil
 	return f.at, err
+}
+
+// syncName makes the name of the file durable, once. A process that was killed may have created the file, so it does not
+// matter which one has.
+func (f *File) syncName() error {
+	if f.named {
+		return nil
+	}
+	path, err := filepath.EvalSymlinks(f.f.Name())
+	if err != nil {
+		return nil //nolint:nilerr // it was moved or deleted, which Present reports
+	}
+	err = f.syncDir(filepath.Dir(path))
+	if errors.Is(err, fs.ErrPermission) { // files may be created in a folder that must not be read
+		err = nil
+	}
+	f.named = err == nil
+	return err
 }
 
 // Close writes what is left and closes the file.

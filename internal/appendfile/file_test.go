@@ -1,9 +1,11 @@
 package appendfile_test
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -87,6 +89,56 @@ func TestAFileThatIsReplacedWhileItIsWritten(t *testing.T) {
 	require.NoError(t, f.Write([]byte("one\n")))
 	_, err := f.Sync()
 	require.ErrorContains(t, err, "was deleted, moved or replaced")
+}
+
+// After a loss of power the name of a new file is there as well as its content.
+func TestSyncKeepsTheNameOfTheFile(t *testing.T) {
+	folder, links := realPath(t, t.TempDir()), realPath(t, t.TempDir())
+	path, link := filepath.Join(folder, "lines"), filepath.Join(links, "link")
+	require.NoError(t, os.Symlink(path, link))
+	for _, at := range []string{path, path, link} { // an earlier process may have created it, and not synced the folder
+		f := open(t, at)
+		require.NoError(t, f.Continue(appendfile.Position{}))
+		var synced []string
+		f.SyncDirWith(func(folder string) error {
+			size, err := f.Size()
+			require.NoError(t, err)
+			assert.EqualValues(t, len("one\n"), size, "the content comes first")
+			synced = append(synced, folder)
+			return nil
+		})
+		for range 3 {
+			require.NoError(t, f.Write([]byte("one\n")))
+			_, err := f.Sync()
+			require.NoError(t, err)
+		}
+		assert.Equal(t, []string{folder}, synced, "once, at %s", at)
+		require.NoError(t, f.Close())
+	}
+}
+
+func realPath(t *testing.T, path string) string {
+	t.Helper()
+	path, err := filepath.EvalSymlinks(path)
+	require.NoError(t, err)
+	return path
+}
+
+// A folder that cannot be synced fails the Sync, and the next one tries again.
+func TestAFolderThatCannotBeSynced(t *testing.T) {
+	f := open(t, filepath.Join(t.TempDir(), "lines"))
+	failed := error(syscall.EIO)
+	f.SyncDirWith(func(string) error { return failed })
+	for range 2 {
+		require.NoError(t, f.Write([]byte("one\n")))
+		_, err := f.Sync()
+		require.ErrorIs(t, err, syscall.EIO)
+	}
+	failed = &fs.PathError{Op: "open", Path: "a folder without permission to read it", Err: fs.ErrPermission}
+	at, err := f.Sync()
+	require.NoError(t, err)
+	assert.EqualValues(t, 2*len("one\n"), at.End)
+	require.NoError(t, f.Close())
 }
 
 func TestBegins(t *testing.T) {

@@ -237,6 +237,13 @@ func failureCases() []testCase {
 			},
 		},
 		{
+			"MaxWait bounds the waits before retries", given(guard.Policy{MaxWait: 1500 * time.Millisecond, Retry: thrice()}), answers(broken, broken, broken),
+			func(t *testing.T, o []Outcome) {
+				t.Helper()
+				equal(t, Outcome{"status 500", []time.Duration{0, time.Second}, time.Second}, o[0])
+			},
+		},
+		{
 			"a 400 is not retried", given(guard.Policy{Retry: thrice()}), answers(Answer{Status: 400}),
 			func(t *testing.T, o []Outcome) {
 				t.Helper()

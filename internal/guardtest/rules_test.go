@@ -89,7 +89,7 @@ func rules() []rule {
 			"waits are bounded, and a wait that cannot succeed does not begin",
 			[]string{
 				"a deadline before the earliest admission fails at once", "a context that ends while the call waits",
-				"MaxWait bounds the first admission", "MaxWait bounds the wait after a 429",
+				"MaxWait bounds the first admission", "MaxWait bounds the wait after a 429", "MaxWait bounds the waits before retries",
 			},
 			[]string{"guard/TestADeadlineTooNearToBeSentAgain"},
 		},

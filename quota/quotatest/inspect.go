@@ -52,6 +52,58 @@ func testInspector(w *watch) {
 	}
 }
 
+// testForgottenLease: a lease with a slot on a forgotten key is lost as a whole. It keeps its slots of other keys until it
+// is renewed or ended; its windows keep their charge.
+func testForgottenLease(w *watch) {
+	store, ok := w.s.Store.(quota.Inspector)
+	if !ok {
+		w.Skip("the store is not a quota.Inspector")
+	}
+	ctx := w.Context()
+	a := demand{key: "a", limits: slots(1)}
+	b := demand{"b", limits{concurrency: 1, windows: []spec{newSpec(sliding, throttle.Tokens, 8*9, forGood)}}, throttle.Cost{Tokens: 9}}
+	c := demand{key: "c", limits: slots(1)}
+	d := demand{"d", limits{windows: []spec{newSpec(sliding, throttle.Tokens, 6*9, forGood)}}, throttle.Cost{Tokens: 9}} // for six calls
+	for _, step := range []string{"Renew", "End", "Cancel"} {
+		lose := func(t quota.Ticket) bool {
+			switch step {
+			case "Renew":
+				lost, err := w.store().Renew(ctx, []quota.Ticket{t}, forGood)
+				w.must(err, step)
+				return len(lost) == 1
+			case "End":
+				return errors.Is(w.store().End(ctx, t, []throttle.Cost{{}, {Tokens: 99}, {}, {}}), quota.ErrLeaseLost)
+			default:
+				return errors.Is(w.store().Cancel(ctx, t), quota.ErrLeaseLost)
+			}
+		}
+		held := w.take(forGood, a, b, c, d).Ticket
+		if held.ID == "" {
+			w.Fatalf("%s: four free keys were not given", step)
+		}
+		w.must(store.Forget(ctx, a.key), "Forget")
+		delete(w.books, a.key)
+		w.end(w.take(forGood, a).Ticket, nil) // its own slot is free at once
+		w.take(forGood, b)
+		w.take(forGood, c)
+		w.check(lose(held), "%s: a lease on a forgotten slot is not lost", step)
+		for _, other := range []demand{b, c} {
+			w.books[other.key].leases[held.ID].over = true
+			next := w.take(forGood, other).Ticket
+			w.check(next.ID != "", "%s: a lost lease keeps its slot of %q", step, other.key)
+			w.end(next, nil)
+		}
+		w.take(0, d)
+		w.check(lose(held), "%s: a lost lease was found again", step)
+	}
+	w.take(0, d)
+	late := w.take(short, a, b).Ticket
+	w.must(store.Forget(ctx, a.key), "Forget")
+	delete(w.books, a.key)
+	w.passUntil(late.At + int64(short))
+	w.check(w.take(forGood, b).Ticket.ID != "", "the other slots of a lost lease do not lapse")
+}
+
 // shows judges what the store shows of d.
 func (w *watch) shows(store quota.Inspector, d demand, inFlight int, cooled bool) {
 	w.Helper()
@@ -102,6 +154,23 @@ func testWaker(w *watch) {
 	w.check(!woken(changed, 0), "awake for a key that was not asked for")
 	_, err = store.Changed(w.endedContext(), "a")
 	w.caused(err, "Changed")
+}
+
+// testForgottenLeaseWakes: the end of a lease that was lost by a Forget announces the slots that it frees.
+func testForgottenLeaseWakes(w *watch) {
+	inspector, canForget := w.s.Store.(quota.Inspector)
+	waker, canWake := w.s.Store.(quota.Waker)
+	if !canForget || !canWake {
+		w.Skip("the store is not a quota.Inspector and a quota.Waker")
+	}
+	b := demand{key: "b", limits: slots(1)}
+	held := w.take(forGood, demand{key: "a", limits: slots(1)}, b).Ticket
+	w.take(forGood, b)
+	w.must(inspector.Forget(w.Context(), "a"), "Forget")
+	changed, err := waker.Changed(w.Context(), "b")
+	w.must(err, "Changed")
+	w.check(errors.Is(w.store().End(w.Context(), held, nil), quota.ErrLeaseLost), "a lease on a forgotten slot is not lost")
+	w.check(woken(changed, w.s.patience), "b: not awake, though a slot is free")
 }
 
 func woken(changed <-chan struct{}, within time.Duration) bool {

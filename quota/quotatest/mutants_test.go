@@ -444,6 +444,33 @@ func mutants() map[string]func(w workshop) {
 				return nil
 			}
 		},
+		"frees all slots of a lease with the first key that is forgotten": func(w workshop) {
+			f := forgetting(w)
+			f.forgotten = func(ctx context.Context, t quota.Ticket) { _ = w.good.End(ctx, t, nil) }
+		},
+		"leaves a lost lease its other slots until it lapses": func(w workshop) {
+			f := forgetting(w)
+			w.end = func(ctx context.Context, t quota.Ticket, actual []throttle.Cost) error {
+				if f.lost[t.ID] {
+					return quota.ErrLeaseLost
+				}
+				return w.good.End(ctx, t, actual)
+			}
+		},
+		"renews what a lost lease has left": func(w workshop) {
+			f := forgetting(w)
+			w.renew = func(ctx context.Context, tickets []quota.Ticket, lease time.Duration) (lost []quota.Ticket, err error) {
+				for _, t := range tickets {
+					if f.lost[t.ID] {
+						lost = append(lost, t)
+					}
+				}
+				if lost != nil {
+					return lost, nil
+				}
+				return w.good.Renew(ctx, tickets, lease)
+			}
+		},
 		"settles nothing": func(w workshop) {
 			w.end = func(ctx context.Context, t quota.Ticket, actual []throttle.Cost) error {
 				if err := quota.ValidateEnd(t, actual); err != nil {
@@ -662,6 +689,39 @@ func mutants() map[string]func(w workshop) {
 			}
 		},
 	}
+}
+
+// forgetter is an Inspector that knows which leases are lost by a Forget.
+type forgetter struct {
+	quota.Inspector
+	mu        sync.Mutex
+	open      []quota.Ticket
+	lost      map[string]bool
+	forgotten func(ctx context.Context, t quota.Ticket)
+}
+
+func forgetting(w workshop) *forgetter {
+	f := &forgetter{Inspector: w.good, lost: map[string]bool{}, forgotten: func(context.Context, quota.Ticket) {}}
+	w.Inspector = f
+	w.granting(func(g *quota.Grant) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if g.Ticket.Leased() {
+			f.open = append(f.open, g.Ticket)
+		}
+	})
+	return f
+}
+
+func (f *forgetter) Forget(ctx context.Context, key string) error {
+	err := f.Inspector.Forget(ctx, key)
+	for _, t := range f.open {
+		if slices.ContainsFunc(t.Demands, func(d quota.Demand) bool { return d.Key == key }) {
+			f.lost[t.ID] = true
+			f.forgotten(ctx, t)
+		}
+	}
+	return err
 }
 
 // lateEndFrees makes a lost lease end the lease of the next holder.

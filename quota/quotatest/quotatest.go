@@ -87,6 +87,8 @@ func cases() []testCase {
 		{"HandOver", testHandOver},
 		{"EndOnce", testEndOnce},
 		{"Inspector", testInspector},
+		{"ForgottenLease", testForgottenLease},
+		{"ForgottenLeaseWakes", testForgottenLeaseWakes},
 		{"Waker", testWaker},
 		{"EndedContext", testEndedContext},
 		{"RaceWindows", testRaceWindows},

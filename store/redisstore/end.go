@@ -101,11 +101,13 @@ func (s *Store) Renew(ctx context.Context, tickets []quota.Ticket, lease time.Du
 		}
 		renewals[tag].add(i, t)
 	}
+	several := map[int]bool{} // groups
 	for i, t := range tickets {
 		parts := splitTicket(s, t)
 		if parts == nil {
 			add(i, t)
 		}
+		several[i] = parts != nil
 		for _, p := range parts {
 			add(i, p.Ticket)
 		}
@@ -117,8 +119,12 @@ func (s *Store) Renew(ctx context.Context, tickets []quota.Ticket, lease time.Du
 		}
 	}
 	for i, t := range tickets {
-		if gone[i] {
-			lost = append(lost, t)
+		if !gone[i] {
+			continue
+		}
+		lost = append(lost, t)
+		if several[i] {
+			_ = s.End(ctx, t, nil) // frees its slots in the other groups; otherwise they lapse
 		}
 	}
 	return lost, nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/headrace/headrace/internal/tally"
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/throttle"
 )
@@ -195,17 +196,21 @@ func (s *Store) finishParts(ctx context.Context, parts []partTicket, used func(i
 	}
 }
 
-// finishEach begins with the groups where the ticket has slots: if one of these leases is lost, nothing else changes.
+// finishEach begins with the groups where the ticket has slots: if one of these leases is lost, only the slots in the
+// groups after it become free.
 func (s *Store) finishEach(ctx context.Context, parts []partTicket, uses [][]amounts) (err error) {
 	for _, leased := range []bool{true, false} {
 		for i, p := range parts {
-			if p.Leased() != leased {
+			lost := errors.Is(err, quota.ErrLeaseLost)
+			if p.Leased() != leased || lost && !leased {
 				continue
 			}
-			e := s.finishOne(ctx, p.Ticket, 1, func(j int) amounts { return uses[i][j] })
-			if err = errors.Join(err, e); errors.Is(e, quota.ErrLeaseLost) && leased {
-				return err
-			}
+			err = errors.Join(err, s.finishOne(ctx, p.Ticket, 1, func(j int) amounts {
+				if lost {
+					return tally.Amounts(p.Demands[j].Cost)
+				}
+				return uses[i][j]
+			}))
 		}
 	}
 	return err

@@ -91,6 +91,38 @@ func TestTicketsOfSeveralGroups(t *testing.T) {
 	assert.Zero(t, state.InFlight)
 }
 
+// A lease that is lost in one group becomes free in the others when it is renewed or ended.
+func TestALostLeaseIsFreeInAllGroups(t *testing.T) {
+	for name, lose := range map[string]func(s *redisstore.Store, ticket quota.Ticket) error{
+		"Renew": func(s *redisstore.Store, ticket quota.Ticket) error {
+			lost, err := s.Renew(t.Context(), []quota.Ticket{ticket}, time.Minute)
+			if len(lost) == 1 {
+				return quota.ErrLeaseLost
+			}
+			return err
+		},
+		"End": func(s *redisstore.Store, ticket quota.Ticket) error {
+			return s.End(t.Context(), ticket, make([]throttle.Cost, 4))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _, r := apart(t)
+			r.Demands = append(r.Demands, leased("d", 1, throttle.Sliding(3, time.Minute)).Demands...)
+			ticket := taken(t, s, r)
+			require.NoError(t, s.Forget(t.Context(), "a"))
+			require.ErrorIs(t, lose(s, ticket), quota.ErrLeaseLost)
+			for _, key := range []string{"c", "d"} {
+				state, err := s.Look(t.Context(), key)
+				require.NoError(t, err)
+				assert.Zero(t, state.InFlight, key)
+			}
+			state, err := s.Look(t.Context(), "d")
+			require.NoError(t, err)
+			assert.EqualValues(t, 1, state.Uses[0].Spent, "it keeps what it was charged")
+		})
+	}
+}
+
 // A token that several groups share is ahead of the clock. A key that forgot it would give lower ones.
 func TestAKeyRemembersItsTokenUntilTheClockPassesIt(t *testing.T) {
 	server := redistest.Start(t)

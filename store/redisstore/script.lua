@@ -373,7 +373,7 @@ local function commit(lease, channel, names)
   for _, name in ipairs(names or {}) do call('PUBLISH', channel, name) end
   for _, k in ipairs(keys) do
     if k.value then call('SET', k.at, k.value, 'PX', k.ttl) end
-    if k.loses then call('ZREM', k.slots, k.loses) end
+    for _, id in ipairs(k.loses or {}) do call('ZREM', k.slots, id) end
     if k.gets then
       call('ZREMRANGEBYSCORE', k.slots, '-inf', now)
       for _, id in ipairs(k.gets) do call('ZADD', k.slots, now + lease, id) end
@@ -481,9 +481,10 @@ if op == 'take' then
   return reply
 end
 
--- finish ends a ticket. The amounts of its demands are what is given back, or charged if negative.
+-- finish ends a ticket. The amounts of its demands are what is given back, or charged if negative. If one of its slots
+-- is lost, the others become free, and nothing else changes.
 if op == 'finish' then
-  local id, leased, at, tok, channel = text(), text() == '1', number(), number(), text()
+  local id, leased, at, tok, channel, lost = text(), text() == '1', number(), number(), text(), false
   local ds = demands()
   for _, d in ipairs(ds) do
     for u = 0, 4 do d.differs = d.differs or d.amounts[u] ~= 0 end
@@ -491,7 +492,7 @@ if op == 'finish' then
       d.windows = under(d.key, d)
       if not d.windows then return {OTHER_TIME, now} end
     end
-    if leased and d.conc > 0 and not held(d.key, id) then return {1, now} end
+    lost = lost or leased and d.conc > 0 and not held(d.key, id)
   end
 
   -- back gives back n units that were taken at the time at.
@@ -535,8 +536,8 @@ if op == 'finish' then
   local names = {}
   for i, d in ipairs(ds) do
     local k = d.key
-    if leased and d.conc > 0 then k.loses = id end
-    if d.differs then
+    if leased and d.conc > 0 then k.loses = {id} end
+    if d.differs and not lost then
       if #k.windows == 0 then k.windows, k.spec, k.conc, k.name = d.windows, d.spec, d.conc, d.name end
       for _, w in ipairs(k.windows) do
         local n = d.amounts[w[2]]
@@ -547,10 +548,10 @@ if op == 'finish' then
     if channel ~= '' then names[i] = d.name end
   end
   commit(0, channel, names)
-  return {0, now}
+  return {lost and 1 or 0, now}
 end
 
--- renew extends leases and returns the places of those that were lost.
+-- renew extends leases and returns the places of those that were lost. What these have left becomes free.
 if op == 'renew' then
   local lease, lost = number(), {}
   for t = 1, number() do
@@ -563,6 +564,9 @@ if op == 'renew' then
       if all then
         k.gets, k.dirty = k.gets or {}, not k.fresh
         k.gets[#k.gets+1] = id
+      else
+        k.loses = k.loses or {}
+        k.loses[#k.loses+1] = id
       end
     end
     if not all then lost[#lost+1] = t - 1 end

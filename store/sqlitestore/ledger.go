@@ -198,6 +198,7 @@ func (l *ledger) end(t *quota.Ticket, used func(i int, reserved meter.Amounts) m
 		if t.Demands[i].Limits.Concurrency > 0 && k.Free(t.Token) {
 			k.dirty = true
 		}
+		l.freed = append(l.freed, k.name)
 	}
 	if !held {
 		return fmt.Errorf("%w: ticket %s", quota.ErrLeaseLost, t.ID)
@@ -214,7 +215,6 @@ func (l *ledger) end(t *quota.Ticket, used func(i int, reserved meter.Amounts) m
 				k.dirty = true
 			}
 		}
-		l.freed = append(l.freed, k.name)
 	}
 	return nil
 }

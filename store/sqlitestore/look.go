@@ -58,8 +58,7 @@ func (q *Quota) Keys(ctx context.Context, prefix string) iter.Seq2[string, error
 	}
 }
 
-// Forget implements quota.Inspector. A lease that is lost keeps its slots of other keys until it is
-// renewed or ended, or lapses. A key with a damaged row can be forgotten.
+// Forget implements quota.Inspector. A key with a damaged row can be forgotten.
 func (q *Quota) Forget(ctx context.Context, key string) error {
 	return q.change(ctx, func(l *ledger) error {
 		l.forget(key)

@@ -21,8 +21,11 @@ func (*runCommand) dry(ctx context.Context, p *Program, j *run.Job) error {
 	if scan == nil {
 		return &run.UsageError{Err: fmt.Errorf("--dry-run: %s can be read only once: use a regular file", j.Requests)}
 	}
-	good, out := scan.Lines-scan.Bad, terminal.Writer(p.Stdout)
-	fmt.Fprintf(out, "requests:  %s, and %s that cannot be sent\n", grouped(good), grouped(scan.Bad))
+	bad, out := min(scan.Lines, scan.Bad+scan.TooLarge), terminal.Writer(p.Stdout) // a repeated line may be both
+	fmt.Fprintf(out, "requests:  %s, and %s that cannot be sent\n", grouped(scan.Lines-bad), grouped(bad))
+	if scan.TooLarge > 0 {
+		fmt.Fprintf(out, "too large: %s, the first one on line %d: %s\n", grouped(scan.TooLarge), scan.Large.Line, scan.Large.Text)
+	}
 	if len(scan.Models) > 0 {
 		fmt.Fprintf(out, "models:    %s\n", strings.Join(scan.Models, ", "))
 	}
@@ -51,7 +54,7 @@ func (*runCommand) dry(ctx context.Context, p *Program, j *run.Job) error {
 		fmt.Fprintf(out, "time:      at least %s, because of %s\n", took.Round(time.Second), by)
 	}
 	fmt.Fprintf(out, "results:   %s\n", j.Out)
-	if scan.Bad > 0 {
+	if bad > 0 {
 		return errFailed
 	}
 	return nil

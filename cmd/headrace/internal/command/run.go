@@ -69,6 +69,9 @@ func (c *runCommand) Run(ctx context.Context, p *Program) error {
 	if s.DryRun {
 		return c.dry(ctx, p, j)
 	}
+	if s.Requests == requests.Stdin && terminal.Is(p.Stdin) {
+		fmt.Fprintf(shown.Writer(), "headrace: reading requests from the terminal, a line of JSON each; %s ends them\n", endOfInput())
+	}
 	p.begin(s, true)
 	scan, err := j.Scan(ctx)
 	if err != nil {
@@ -80,6 +83,14 @@ func (c *runCommand) Run(ctx context.Context, p *Program) error {
 	outcome, err := j.Do(ctx)
 	p.hide()
 	return p.close(terminal.Writer(p.Stderr), s, outcome, err)
+}
+
+// endOfInput returns the keys that end the input of a terminal.
+func endOfInput() string {
+	if runtime.GOOS == "windows" {
+		return "Ctrl-Z and Enter"
+	}
+	return "Ctrl-D"
 }
 
 // info describes the file behind a stream; nil if the stream is not a file.

@@ -37,6 +37,8 @@ type Request struct {
 
 	NotObject string // the remedy if the whole file is like this line, which is not a JSON object; empty if it is one
 
+	Of Format // the format that it has instead of that of the run; empty if it is that one
+
 	Alias string // its key in a journal, if that is not its ID
 }
 
@@ -116,9 +118,9 @@ func parse(text []byte, n int64, f Format) Request {
 	case withMethod && method != http.MethodPost:
 		r.Bad = fmt.Sprintf("method is %q: only POST can be sent", method)
 	case f == OpenAI && len(line.value("body")) == 0 && len(line.value("params")) > 0:
-		r.Bad = "body is missing, but params is there: use --format anthropic"
+		r.Bad, r.Of = "body is missing, but params is there: use --format anthropic", Anthropic
 	case f == Anthropic && len(line.value("params")) == 0 && len(line.value("body")) > 0:
-		r.Bad = "params is missing, but body is there: use --format openai"
+		r.Bad, r.Of = "params is missing, but body is there: use --format openai", OpenAI
 	case r.URL == "":
 		r.Bad = `url is missing, such as "/v1/chat/completions"`
 	case !strings.HasPrefix(r.URL, "/") && !strings.HasPrefix(r.URL, "https://") && !strings.HasPrefix(r.URL, "http://"):

@@ -85,7 +85,7 @@ func TestReading(t *testing.T) {
 			texts = append(texts, l.text)
 		}
 		text := strings.Join(texts, "\n") + rapid.SampledFrom([]string{"", "\n"}).Draw(t, "end")
-		scan, err := requests.Of(context.Background(), strings.NewReader(text), requests.OpenAI, dialect.OpenAI)
+		scan, err := requests.Of(context.Background(), requests.Read(strings.NewReader(text), requests.OpenAI), requests.OpenAI, dialect.OpenAI, nil)
 		if slices.ContainsFunc(lines, drawn.other) && !slices.ContainsFunc(lines, func(l drawn) bool { return !l.skip && !l.other() }) {
 			require.ErrorAs(t, err, new(*requests.FormatError))
 			return
@@ -160,7 +160,7 @@ func TestTheScanTellsModelsAndTokens(t *testing.T) {
 	text := `{"custom_id":"a","url":"/v1/chat/completions","body":{"model":"m2","max_tokens":10,"messages":[{"role":"user","content":"12345678"}]}}
 {"custom_id":"b","url":"/v1/chat/completions","body":{"model":"m1","messages":[]}}
 {"custom_id":"c","url":"/v1/chat/completions","body":{"model":"m2","messages":[]}}`
-	scan, err := requests.Of(t.Context(), strings.NewReader(text), requests.OpenAI, dialect.OpenAI)
+	scan, err := requests.Of(t.Context(), requests.Read(strings.NewReader(text), requests.OpenAI), requests.OpenAI, dialect.OpenAI, nil)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"m1", "m2"}, scan.Models)
 	assert.Equal(t, int64(3), scan.Cost.Requests)
@@ -237,12 +237,40 @@ func TestAFileOfAnotherFormat(t *testing.T) {
 		"{}":                                    "",
 		"":                                      "",
 	} {
-		_, err := requests.Of(t.Context(), strings.NewReader(text), requests.OpenAI, dialect.OpenAI)
+		_, err := requests.Of(t.Context(), requests.Read(strings.NewReader(text), requests.OpenAI), requests.OpenAI, dialect.OpenAI, nil)
 		if want == "" {
 			assert.NoError(t, err, text)
 			continue
 		}
 		assert.EqualError(t, err, want, text[:min(len(text), 100)])
+	}
+}
+
+// So is a file for the other --format.
+func TestAFileForAnotherFormat(t *testing.T) {
+	t.Parallel()
+	openai, anthropic := `{"custom_id":"a","url":"/v1/x","body":{}}`+"\n", `{"custom_id":"b","params":{}}`+"\n"
+	for _, c := range []struct {
+		text   string
+		format requests.Format
+		want   string
+	}{
+		{anthropic, requests.OpenAI, "its only line is not in the format openai (line 1: it has params and no body): use --format anthropic"},
+		{"\n" + openai + openai, requests.Anthropic, "none of its first 2 lines is in the format anthropic (line 2: it has body and no params): use --format openai"},
+		{strings.Repeat(anthropic, 20) + openai, requests.OpenAI, "none of its first 20 lines is in the format openai (line 1: it has params and no body): use --format anthropic"},
+		{strings.Repeat(anthropic, 19) + openai, requests.OpenAI, ""},
+		{openai + strings.Repeat(anthropic, 30), requests.OpenAI, ""},
+		{anthropic + "{}\n", requests.OpenAI, ""},
+		{anthropic + "7\n", requests.OpenAI, ""},
+		{openai, requests.OpenAI, ""},
+		{anthropic, requests.Anthropic, ""},
+	} {
+		_, err := requests.Of(t.Context(), requests.Read(strings.NewReader(c.text), c.format), c.format, dialect.OpenAI, nil)
+		if c.want == "" {
+			assert.NoError(t, err, c.text)
+			continue
+		}
+		assert.EqualError(t, err, c.want)
 	}
 }
 
@@ -270,11 +298,11 @@ func TestTheScanCountsOpenOutput(t *testing.T) {
 		"/v1/audio/speech": false, "/v1/messages/count_tokens": false, "/v1/videos": false,
 	} {
 		line := `{"custom_id":"a","url":"` + url + `","body":{"model":"m","input":"Hi there.","prompt":"A cat."}}`
-		scan, err := requests.Of(t.Context(), strings.NewReader(line), requests.OpenAI, dialect.OpenAI)
+		scan, err := requests.Of(t.Context(), requests.Read(strings.NewReader(line), requests.OpenAI), requests.OpenAI, dialect.OpenAI, nil)
 		require.NoError(t, err)
 		assert.Equal(t, open, scan.Open == 1, url)
 		line = strings.Replace(line, `"model"`, `"max_tokens":9,"model"`, 1)
-		scan, err = requests.Of(t.Context(), strings.NewReader(line), requests.OpenAI, dialect.OpenAI)
+		scan, err = requests.Of(t.Context(), requests.Read(strings.NewReader(line), requests.OpenAI), requests.OpenAI, dialect.OpenAI, nil)
 		require.NoError(t, err)
 		assert.Zero(t, scan.Open, url)
 	}

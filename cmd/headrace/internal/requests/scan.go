@@ -3,7 +3,6 @@ package requests
 import (
 	"context"
 	"fmt"
-	"io"
 	"iter"
 	"slices"
 	"strings"
@@ -20,6 +19,8 @@ type Scan struct {
 	Models   []string      // requested models, at most mostModels, by name
 	Cost     throttle.Cost // total of the requests that can be sent, as the dialect estimates it
 	Open     int64         // requests for text without a bound on their output, which is not in Cost
+	TooLarge int64         // requests that exceed a limit; they are not in Cost and Open
+	Large    Problem       // the first of them
 
 	repeated map[int64]int64 // lines with the ID of an earlier line, and that line
 }
@@ -40,29 +41,35 @@ const (
 // enoughLines is how many lines have to be something other than a JSON object for the file to have another format.
 const enoughLines = 20
 
-// FormatError is the error of a file that does not begin with JSON objects.
+// FormatError is the error of a file that does not begin with JSON objects, or only with those of another format.
 type FormatError struct {
 	Lines  int64   // that were read
 	First  Problem // of them
 	Remedy string
+	Format Format // that they do not have; empty: they are no JSON objects
 }
 
 // Error names the remedy.
 func (e *FormatError) Error() string {
-	which := fmt.Sprintf("none of its first %d lines is", e.Lines)
+	which, what := fmt.Sprintf("none of its first %d lines is", e.Lines), "a JSON object"
 	if e.Lines == 1 {
 		which = "its only line is not"
 	}
-	return fmt.Sprintf("%s a JSON object (line %d: %s): %s", which, e.First.Line, e.First.Text, e.Remedy)
+	if e.Format != "" {
+		what = "in the format " + string(e.Format)
+	}
+	return fmt.Sprintf("%s %s (line %d: %s): %s", which, what, e.First.Line, e.First.Text, e.Remedy)
 }
 
-// Of scans r to its end. It returns a *FormatError if no line is a JSON object, or none of the first lines.
-func Of(ctx context.Context, r io.Reader, f Format, d dialect.Dialect) (*Scan, error) {
+// Of scans a sequence of Read with that format to its end. It returns a *FormatError if no line is a JSON object of the
+// format, or none of the first lines. exceeds returns why a request of that cost is never admitted, or an empty text; nil
+// means that all are.
+func Of(ctx context.Context, seq iter.Seq2[Request, error], f Format, d dialect.Dialect, exceeds func(throttle.Cost) string) (*Scan, error) {
 	s := &Scan{repeated: map[int64]int64{}}
-	objects, remedy := false, ""
+	objects, ours, other, remedy := false, false, Format(""), ""
 	ids := &twice{}
 	defer ids.close()
-	for q, err := range Read(r, f) {
+	for q, err := range seq {
 		if err == nil && ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
@@ -73,23 +80,29 @@ func Of(ctx context.Context, r io.Reader, f Format, d dialect.Dialect) (*Scan, e
 		if s.Lines == 1 {
 			remedy = q.NotObject
 		}
-		if objects = objects || q.NotObject == ""; !objects && s.Lines == enoughLines {
-			break
-		}
+		objects, other = objects || q.NotObject == "", q.Of
+		ours = ours || q.Of == ""
 		if q.Bad != "" {
 			s.problem(q.Line, q.Bad)
+			if s.Lines == enoughLines && (!objects || !ours) {
+				break
+			}
 			continue
 		}
 		if err := ids.add(q.ID, q.Line); err != nil {
 			return nil, fmt.Errorf("the custom_ids cannot be compared: %w", err)
 		}
-		s.weigh(&q, d)
+		s.weigh(&q, d, exceeds)
 	}
 	if s.Lines > 0 && !objects {
 		if s.Lines == 1 && (remedy == fromSeveral || remedy == fromLines) { // there are no others that complete it
 			remedy = correctedJSON
 		}
-		return nil, &FormatError{s.Lines, s.Problems[0], remedy}
+		return nil, &FormatError{Lines: s.Lines, First: s.Problems[0], Remedy: remedy}
+	}
+	if s.Lines > 0 && !ours {
+		first := Problem{s.Problems[0].Line, fmt.Sprintf("it has %s and no %s", bodyName(other), bodyName(f))}
+		return nil, &FormatError{Lines: s.Lines, First: first, Remedy: "use --format " + string(other), Format: f}
 	}
 	err := ids.find(func(line, first int64) error {
 		if len(s.repeated) == mostRepeated {
@@ -125,8 +138,17 @@ func (s *Scan) problem(line int64, text string) {
 	}
 }
 
-func (s *Scan) weigh(q *Request, d dialect.Dialect) {
+func (s *Scan) weigh(q *Request, d dialect.Dialect, exceeds func(throttle.Cost) string) {
 	c := d.Estimate(nil, []byte(q.Body))
+	s.model(q)
+	if exceeds != nil {
+		if text := exceeds(c); text != "" {
+			if s.TooLarge++; s.TooLarge == 1 {
+				s.Large = Problem{q.Line, text}
+			}
+			return
+		}
+	}
 	s.Cost.Requests += c.Of(throttle.Requests)
 	s.Cost.Tokens += c.Of(throttle.Tokens)
 	s.Cost.Input += c.Of(throttle.InputTokens)
@@ -134,6 +156,9 @@ func (s *Scan) weigh(q *Request, d dialect.Dialect) {
 	if c.Of(throttle.OutputTokens) == 0 && generates(q.URL) {
 		s.Open++
 	}
+}
+
+func (s *Scan) model(q *Request) {
 	if len(s.Models) == mostModels {
 		return
 	}

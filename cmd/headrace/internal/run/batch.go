@@ -93,7 +93,7 @@ func (j *Job) stream(ctx context.Context, b *batch, in io.Reader) error {
 
 // input yields the requests as they are started.
 func (j *Job) input(ctx context.Context, in io.Reader) iter.Seq2[requests.Request, error] {
-	all := j.scan.Mark(requests.Read(in, j.Lines))
+	all := j.scan.Mark(j.read(in))
 	if j.scan == nil {
 		all = interruptible(ctx, all)
 	}

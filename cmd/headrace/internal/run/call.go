@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -49,7 +48,7 @@ func (c *caller) cost(q requests.Request) throttle.Cost {
 		return throttle.Cost{}
 	}
 	cost := c.Dialect.Estimate(nil, []byte(q.Body))
-	if c.tooLarge(cost) != "" {
+	if tooLarge(c.hard, cost) != "" {
 		return throttle.Cost{} // it is not sent
 	}
 	return cost
@@ -60,24 +59,15 @@ func (c *caller) unsendable(q *requests.Request) string {
 	if len(c.hard) == 0 {
 		return ""
 	}
-	return c.tooLarge(c.Dialect.Estimate(nil, []byte(q.Body)))
-}
-
-// tooLarge returns why a request of that cost can never be sent, or an empty text if it can.
-func (c *caller) tooLarge(cost throttle.Cost) string {
-	for _, w := range c.hard {
-		if n := cost.Of(w.Unit()); n > w.Max() {
-			return results.Exceeds(n, w.Unit(), "of "+w.String(), w.Max()) + ": raise the limit and use --retry-failed"
-		}
+	text := tooLarge(c.hard, c.Dialect.Estimate(nil, []byte(q.Body)))
+	if text != "" {
+		text += ": raise the limit and use --retry-failed"
 	}
-	return ""
+	return text
 }
 
 // call sends q. A failure is a *results.RecordedError, which holds what another process needs to report it.
 func (c *caller) call(ctx context.Context, q requests.Request) (results.Answer, error) {
-	if q.Bad == "" {
-		q.Bad = c.foreign(q.URL)
-	}
 	if q.Bad != "" {
 		guard.Report(ctx, adaptive.Feedback{Verdict: adaptive.Unsent})
 		if c.Strict {
@@ -146,21 +136,6 @@ func (c *caller) end(why *StopError) (results.Answer, error) {
 	c.why.CompareAndSwap(nil, why)
 	c.stop(c.why.Load())
 	return results.Answer{}, c.why.Load()
-}
-
-// foreign returns why the URL of a line may not be called: the key is meant for one host.
-func (c *caller) foreign(path string) string {
-	if strings.HasPrefix(path, "/") {
-		return ""
-	}
-	u, err := url.Parse(path)
-	if err != nil || u.Scheme != c.Base.Scheme || !strings.EqualFold(u.Host, c.Base.Host) {
-		return "url has another host than --base-url, " + c.Base.Host + ": use only the path"
-	}
-	if u.User != nil {
-		return "url holds a user or a password: use --api-key-env for the key"
-	}
-	return ""
 }
 
 // broken handles a call without a response.

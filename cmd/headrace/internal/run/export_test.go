@@ -17,7 +17,7 @@ func Target(base, path string) (target, foreign string, err error) {
 		return "", "", err
 	}
 	c := &caller{Run: &settings.Run{Base: u}}
-	return c.target(path), c.foreign(path), nil
+	return c.target(path), elsewhere(u, path), nil
 }
 
 // Reach is a reach with a host.

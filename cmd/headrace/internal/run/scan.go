@@ -3,10 +3,15 @@ package run
 import (
 	"context"
 	"fmt"
+	"io"
+	"iter"
+	"net/url"
 	"os"
 	"strings"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/requests"
+	"github.com/headrace/headrace/cmd/headrace/internal/results"
+	"github.com/headrace/headrace/throttle"
 )
 
 // Scan reads the requests once, if the file can be read twice, and selects the preset of their model.
@@ -26,7 +31,7 @@ func (j *Job) Scan(ctx context.Context) (*requests.Scan, error) {
 	}
 	defer func() { _ = in.Close() }()
 	j.scanned, _ = os.Stat(j.Requests) // without it, changes are not noticed
-	if j.scan, err = requests.Of(ctx, in, j.Lines, j.Dialect); err != nil {
+	if j.scan, err = requests.Of(ctx, j.read(in), j.Lines, j.Dialect, j.exceeds); err != nil {
 		if ctx.Err() != nil {
 			return nil, err
 		}
@@ -43,6 +48,48 @@ func (j *Job) Scan(ctx context.Context) (*requests.Scan, error) {
 		return nil, usagef("%d of %d lines are invalid: with --strict, nothing was sent", j.scan.Bad, j.scan.Lines)
 	}
 	return j.scan, nil
+}
+
+// read yields the requests of in. Those for another host are marked as bad.
+func (j *Job) read(in io.Reader) iter.Seq2[requests.Request, error] {
+	return func(yield func(requests.Request, error) bool) {
+		for q, err := range requests.Read(in, j.Lines) {
+			if err == nil && q.Bad == "" {
+				q.Bad = elsewhere(j.Base, q.URL)
+			}
+			if !yield(q, err) {
+				return
+			}
+		}
+	}
+}
+
+// exceeds is tooLarge under the limits that are set by flags. Those of a preset may be exceeded, unless they turn out to be hard.
+func (j *Job) exceeds(cost throttle.Cost) string { return tooLarge(j.Spec.Limits.Windows, cost) }
+
+// tooLarge returns why a request of that cost is never admitted by the windows, or an empty text.
+func tooLarge(hard []throttle.Window, cost throttle.Cost) string {
+	for _, w := range hard {
+		if n := cost.Of(w.Unit()); n > w.Max() {
+			return results.Exceeds(n, w.Unit(), "of "+w.String(), w.Max())
+		}
+	}
+	return ""
+}
+
+// elsewhere returns why the URL of a line must not be called, or an empty text if it may be: the key is meant for the host of base.
+func elsewhere(base *url.URL, path string) string {
+	if strings.HasPrefix(path, "/") {
+		return ""
+	}
+	u, err := url.Parse(path)
+	if err != nil || u.Scheme != base.Scheme || !strings.EqualFold(u.Host, base.Host) {
+		return "url has another host than --base-url, " + base.Host + ": use only the path"
+	}
+	if u.User != nil {
+		return "url holds a user or a password: use --api-key-env for the key"
+	}
+	return ""
 }
 
 // takeModel replaces the preset of a tier with the row of the model that all requests use.

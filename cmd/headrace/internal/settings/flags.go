@@ -28,15 +28,15 @@ type Flags struct {
 	APIKeyEnv string   `group:"provider" name:"api-key-env" placeholder:"NAME" help:"Environment variable that holds the key. Default: that of the provider, such as OPENAI_API_KEY; none for an unknown host."`
 	Header    []string `group:"provider" sep:"none" placeholder:"K: V" help:"Header to send with each request. May be repeated."`
 
-	RPM         int64    `group:"limits" name:"rpm" placeholder:"N" help:"Maximum requests per minute."`
-	TPM         int64    `group:"limits" name:"tpm" placeholder:"N" help:"Maximum tokens per minute."`
-	Concurrency int      `group:"limits" placeholder:"N" help:"Maximum calls in flight."`
+	RPM         *int64   `group:"limits" name:"rpm" placeholder:"N" help:"Maximum requests per minute, at least 1. Default: no such limit."`
+	TPM         *int64   `group:"limits" name:"tpm" placeholder:"N" help:"Maximum tokens per minute, at least 1. Default: no such limit."`
+	Concurrency *int     `group:"limits" placeholder:"N" help:"Maximum calls in flight, at least 1. Default: 200; with a preset, what its rate needs."`
 	Limit       []string `group:"limits" sep:"none" placeholder:"TEXT" help:"Any other limit, such as \"50/s\" or \"10k tokens/min, 8 concurrent\". May be repeated."`
 	Share       string   `group:"limits" placeholder:"ADDRESS" help:"Share the limits with other runs that use the same key. With known limits or a preset: sqlite:PATH (one host), redis://HOST:PORT/DB or service:https://HOST:PORT (several hosts). If the limits have to be found: group:PATH (one host) or group:https://HOST:PORT."`
 	Law         string   `group:"limits" placeholder:"NAME" help:"How the rate is found: measured, aimd or fixed. Default: measured."`
 
 	MaxAttempts int           `group:"failures" default:"3" placeholder:"N" help:"Attempts for a request that fails with a 5xx status or a broken connection. Default: ${default}."`
-	MaxWait     time.Duration `group:"failures" default:"15m" placeholder:"TIME" help:"Maximum time that a rate-limited request (429) may wait. Default: ${default}."`
+	MaxWait     time.Duration `group:"failures" default:"15m" placeholder:"TIME" help:"Maximum time that a request may wait: for limits, after a 429, and before retries. Default: ${default}."`
 	MaxFailures *int64        `group:"failures" placeholder:"N" help:"Stop when more than N requests have failed. Default: never, unless the first 20 requests all fail in the same way."`
 	Timeout     time.Duration `group:"failures" default:"10m" placeholder:"TIME" help:"Maximum duration of one call. Default: ${default}."`
 	Grace       time.Duration `group:"failures" default:"10s" placeholder:"TIME" help:"Time that calls in flight have after Ctrl-C. Default: ${default}."`

@@ -13,14 +13,8 @@ const service = "provider"
 // limits combines all caps.
 func (r *Run) limits(p *problems) {
 	caps := &r.Spec.Limits
-	for _, n := range []struct {
-		flag string
-		n    int64
-	}{{"--rpm", r.RPM}, {"--tpm", r.TPM}, {"--concurrency", int64(r.Concurrency)}} {
-		if n.n < 0 {
-			p.addf(n.flag, "%d is negative: leave it out for no cap", n.n)
-		}
-	}
+	rpm, tpm := atLeastOne(p, "--rpm", r.RPM), atLeastOne(p, "--tpm", r.TPM)
+	concurrency := atLeastOne(p, "--concurrency", r.Concurrency)
 	for _, text := range r.Limit {
 		l, err := throttle.ParseLimits(text)
 		if err != nil {
@@ -30,13 +24,13 @@ func (r *Run) limits(p *problems) {
 		caps.Windows = append(caps.Windows, l.Windows...)
 		caps.Concurrency = least(caps.Concurrency, l.Concurrency)
 	}
-	if r.RPM > 0 {
-		caps.Windows = append(caps.Windows, throttle.Sliding(r.RPM, time.Minute))
+	if rpm > 0 {
+		caps.Windows = append(caps.Windows, throttle.Sliding(rpm, time.Minute))
 	}
-	if r.TPM > 0 {
-		caps.Windows = append(caps.Windows, throttle.Sliding(r.TPM, time.Minute).Of(throttle.Tokens))
+	if tpm > 0 {
+		caps.Windows = append(caps.Windows, throttle.Sliding(tpm, time.Minute).Of(throttle.Tokens))
 	}
-	caps.Concurrency = least(caps.Concurrency, max(0, r.Concurrency))
+	caps.Concurrency = least(caps.Concurrency, concurrency)
 	r.Spec.Law, r.Spec.MaxWait = registry.Law(r.Law), max(0, r.MaxWait) // bounds reports one that is negative
 	switch r.Spec.Law {
 	case "", registry.Measured, registry.AIMD, registry.Fixed:
@@ -51,6 +45,19 @@ func (r *Run) limits(p *problems) {
 		return
 	}
 	r.share(p)
+}
+
+// atLeastOne returns the cap that a flag sets, or 0 if it sets none. A cap of 0 would admit nothing, and whether no cap is meant
+// by it cannot be known.
+func atLeastOne[N int | int64](p *problems, flag string, n *N) N {
+	switch {
+	case n == nil:
+		return 0
+	case *n < 1:
+		p.addf(flag, "%d is below 1: leave it out for no such limit", *n)
+		return 0
+	}
+	return *n
 }
 
 func least(a, b int) int {

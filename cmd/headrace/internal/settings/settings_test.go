@@ -69,7 +69,7 @@ func TestProblemsNameTheirFlag(t *testing.T) {
 	t.Parallel()
 	f := settings.Flags{
 		Requests: "r.jsonl", Out: "r.jsonl", Errors: "-", Format: "csv", Preset: "openai/tier9", BaseURL: "https://u:secret@h/v1?api_key=secret",
-		APIKeyEnv: "sk-secret", Header: []string{"secret"}, RPM: -1, TPM: -1, Concurrency: -1, Limit: []string{"often"}, Grace: -1,
+		APIKeyEnv: "sk-secret", Header: []string{"secret"}, RPM: new(int64(-1)), TPM: new(int64(0)), Concurrency: new(0), Limit: []string{"often"}, Grace: -1,
 		MaxFailures: new(int64(-1)), RetryFailed: true, Fresh: true,
 	}
 	_, err := settings.Resolve(f, env())
@@ -89,6 +89,11 @@ func TestProblemsNameTheirFlag(t *testing.T) {
 	f.MaxWait = -1
 	_, err = settings.Resolve(f, env("OPENAI_API_KEY", "k"))
 	require.EqualError(t, err, "--max-wait: -1ns is not positive")
+	f = usual()
+	f.RPM, f.TPM, f.Concurrency = new(int64(0)), new(int64(0)), new(0)
+	_, err = settings.Resolve(f, env("OPENAI_API_KEY", "k"))
+	require.EqualError(t, err, "--rpm: 0 is below 1: leave it out for no such limit\n"+
+		"--tpm: 0 is below 1: leave it out for no such limit\n--concurrency: 0 is below 1: leave it out for no such limit", "like --limit 0/s")
 	f = usual()
 	f.Law = "fixed"
 	_, err = settings.Resolve(f, env("OPENAI_API_KEY", "k"))
@@ -183,7 +188,7 @@ func TestHeadersThatCannotBeSent(t *testing.T) {
 func TestAllCapsHold(t *testing.T) {
 	t.Parallel()
 	f := usual()
-	f.RPM, f.TPM, f.Concurrency, f.Limit = 100, 5000, 9, []string{"2/s, 7 concurrent", "8 concurrent"}
+	f.RPM, f.TPM, f.Concurrency, f.Limit = new(int64(100)), new(int64(5000)), new(9), []string{"2/s, 7 concurrent", "8 concurrent"}
 	r, err := settings.Resolve(f, env("OPENAI_API_KEY", "k"))
 	require.NoError(t, err)
 	assert.Equal(t, "2/s, 100/min, 5000 tokens/min, 7 concurrent", r.Spec.Limits.String())

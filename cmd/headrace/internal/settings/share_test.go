@@ -38,8 +38,8 @@ func TestARunOfUnknownLimitsStartsWithAFewCalls(t *testing.T) {
 		"nothing is known": {func(*settings.Flags) {}, few},
 		"measured":         {func(f *settings.Flags) { f.Law = "measured" }, few},
 		"a preset":         {func(f *settings.Flags) { f.Preset = "openai/tier1" }, nil},
-		"a rate":           {func(f *settings.Flags) { f.RPM = 60 }, nil},
-		"a cap":            {func(f *settings.Flags) { f.Concurrency = 8 }, nil},
+		"a rate":           {func(f *settings.Flags) { f.RPM = new(int64(60)) }, nil},
+		"a cap":            {func(f *settings.Flags) { f.Concurrency = new(8) }, nil},
 		"aimd":             {func(f *settings.Flags) { f.Law = "aimd" }, adaptive.AIMD{}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,13 +1,22 @@
-// Package terminal prints untrusted text so that it cannot control the terminal.
+// Package terminal finds out what is a terminal, and prints untrusted text so that it cannot control it.
 package terminal
 
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/term"
 )
+
+// Is reports whether stream, such as standard input, is a terminal.
+func Is(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
 
 // Plain replaces each character that could move the cursor, change a title or reverse the direction of writing with
 // an escape such as \u001b. Line ends and tabs are kept.
