@@ -236,6 +236,9 @@ func (s *shared) copyTo(ctx context.Context, w http.ResponseWriter, c *reader) (
 	maps.Copy(w.Header(), h.Clone())
 	w.WriteHeader(status)
 	flush := http.NewResponseController(w)
+	if h["Content-Length"] == nil || isStream(h) { // as pass does
+		_ = flush.Flush()
+	}
 	for {
 		p, last, broken := s.next(ctx, c)
 		if p = p[:min(len(p), copied)]; len(p) > 0 { // more may take longer than a write may
