@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/quota"
@@ -118,5 +119,5 @@ func (n *chain) within(ctx context.Context, f func(context.Context, quota.Store)
 
 // failed is err in the words of a call through g.
 func (n *chain) failed(g *Guard, err error) error {
-	return fmt.Errorf("guard %q: its store %T: %w", g.name, n.store, err)
+	return &inflight.StoreError{Guard: g.name, Kind: fmt.Sprintf("%T", n.store), Err: err}
 }
