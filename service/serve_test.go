@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -16,7 +17,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -337,6 +340,50 @@ func TestAProbeThatPanics(t *testing.T) {
 	}})
 	assert.Eventually(t, func() bool { return s.get("/readyz").json["status"] == "unhealthy" }, 10*time.Second, time.Millisecond)
 	assert.Equal(t, http.StatusOK, s.get("/healthz").status)
+}
+
+// An outage of the store is logged with its reason, also without a check that fails, and once a minute while it lasts.
+func TestAnOutageIsLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, log := &down{Store: quota.NewMemoryStore(nil)}, &safeBuffer{}
+		s, err := service.New(t.Context(), service.Config{
+			Text: []byte("runtime: {outage: open}"), Log: slog.New(slog.NewTextHandler(log, nil)),
+			Open: func(context.Context, service.Storage) (quota.Store, error) { return store, nil },
+		})
+		require.NoError(t, err)
+		logged := func(text string) int { return strings.Count(log.String(), text) }
+		<-time.After(time.Minute + time.Second/4)
+		assert.Empty(t, log.String())
+		store.set(errors.New("WRONGPASS"))
+		<-time.After(time.Minute)
+		assert.Equal(t, 1, logged(`level=WARN msg="the store is unavailable" policy=open err=WRONGPASS`), log.String())
+		<-time.After(time.Minute)
+		assert.Equal(t, 2, logged("the store is unavailable"))
+		assert.Zero(t, logged("available again"))
+		store.set(nil)
+		<-time.After(time.Minute)
+		assert.Equal(t, 1, logged("the store is available again"))
+		store.set(errors.New("WRONGPASS"))
+		<-time.After(time.Second)
+		assert.Equal(t, 3, logged("the store is unavailable"))
+		require.NoError(t, s.Close())
+	})
+}
+
+// down is a store that fails with an error, if there is one.
+type down struct {
+	quota.Store
+
+	err atomic.Pointer[error]
+}
+
+func (d *down) set(err error) { d.err.Store(&err) }
+
+func (d *down) Take(ctx context.Context, r quota.Request) (quota.Grant, error) {
+	if err := d.err.Load(); err != nil && *err != nil {
+		return quota.Grant{}, *err
+	}
+	return d.Store.Take(ctx, r)
 }
 
 type panicking struct {
