@@ -1,6 +1,16 @@
 package inflight
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// StoreTimeout is how long a store is given to answer.
+const StoreTimeout = 5 * time.Second
+
+// ErrStoreSlow is the cause of a context that has ended because the store took longer than that.
+var ErrStoreSlow = errors.New("no answer within " + StoreTimeout.String())
 
 // StoreError is the error of a call that was not admitted because the store of its guard has failed.
 type StoreError struct {
