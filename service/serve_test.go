@@ -248,6 +248,65 @@ func TestDrain(t *testing.T) {
 	assert.Less(t, time.Since(began), 9*time.Second)
 }
 
+// Requests that are cancelled at the end of a drain are answered.
+func TestDrainAnswersWhatItCancels(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := service.New(t.Context(), text("default: {capacity: 1, refill_rate: 0.02}"))
+		require.NoError(t, err)
+		l := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+		ctx, stop := context.WithCancel(t.Context())
+		served := make(chan error, 1)
+		go func() { served <- s.Serve(ctx, l) }()
+		x := &server{Server: s, t: t, url: "http://localhost", client: &http.Client{Transport: &http.Transport{DialContext: l.dial}}}
+		require.Equal(t, http.StatusOK, x.post("check", `{"identifier":"a","resource":"x"}`).status)
+		began, waits := time.Now(), make(chan answer, 1)
+		go func() {
+			defer close(waits)
+			waits <- x.post("acquire", `{"identifier":"a","resource":"x","max_wait_seconds":60}`)
+		}()
+		synctest.Wait()
+		stop()
+		a := <-waits
+		assert.Equal(t, http.StatusServiceUnavailable, a.status)
+		assert.Equal(t, "CANCELLED", a.json["code"])
+		assert.Equal(t, 10*time.Second, time.Since(began))
+		require.NoError(t, <-served)
+		assert.LessOrEqual(t, time.Since(began), 11*time.Second)
+		require.NoError(t, s.Close())
+		x.client.CloseIdleConnections()
+	})
+}
+
+// pipes is a listener of connections within the process.
+type pipes struct {
+	conns  chan net.Conn
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (l *pipes) dial(context.Context, string, string) (net.Conn, error) {
+	here, there := net.Pipe()
+	select {
+	case l.conns <- there:
+		return here, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Accept implements net.Listener, as do the others.
+func (l *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipes) Close() error { l.once.Do(func() { close(l.closed) }); return nil }
+func (*pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8790} }
+
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
