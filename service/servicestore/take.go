@@ -80,7 +80,7 @@ func (s *shapes) find(r *quota.Request) (*shape, error) {
 	for i := range h.Demands {
 		d := &h.Demands[i]
 		d.Limits.Windows = slices.Clone(d.Limits.Windows)
-		h.weight += 1 + len(d.Limits.Windows)
+		h.weight += weigh(d.Key, len(d.Limits.Windows))
 	}
 	h.Demands = slices.Clip(h.Demands) // what is in tickets is only read
 	h.demands = wire.PutDemands(h.Demands)
