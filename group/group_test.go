@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/group"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/throttle"
@@ -85,6 +86,16 @@ func TestRoles(t *testing.T) {
 	assert.ErrorIs(t, g.Do(t.Context(), throttle.Cost{}, nothing), group.ErrClosed)
 	g.Reopen()
 	assert.ErrorIs(t, g.Do(t.Context(), throttle.Cost{}, nothing), group.ErrClosed, "it would wait for ever")
+}
+
+// Names are sent as JSON, in which all that is not UTF-8 is one character: two such names would be one key.
+func TestANameThatIsNotUTF8(t *testing.T) {
+	g := joined(t, address(t))
+	for _, name := range []string{"account \xfe", "account \xff"} {
+		_, err := g.Guard(guard.Policy{Name: name})
+		require.ErrorAs(t, err, new(*fault.FieldError))
+		assert.ErrorContains(t, err, "UTF-8")
+	}
 }
 
 func TestTry(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
@@ -42,6 +43,8 @@ func specOf(p *guard.Policy, to *invalid.Problems) (s spec) {
 		to.Addf("Name", "it is empty: it identifies the limit for the processes of the group")
 	case len(p.Name) > mostName:
 		to.Addf("Name", "it has %d bytes: the maximum is %d", len(p.Name), mostName)
+	case !utf8.ValidString(p.Name):
+		to.Addf("Name", "it is not UTF-8, as it is sent to other processes: escape other bytes, such as in hexadecimal")
 	}
 	if p.Store != nil {
 		to.Addf("Store", "the group shares the limits itself: leave one of the two out")

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/throttle"
@@ -69,7 +70,7 @@ func (o *outbox) deliver(l *letter) {
 
 // try sends once. An error after the time is over is not an answer: the message may have arrived or not.
 func (o *outbox) try(ctx context.Context, send func(context.Context, quota.Store) error, within time.Duration) (answered bool, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, within, errStoreSlow)
+	ctx, cancel := context.WithTimeoutCause(ctx, within, inflight.ErrStoreSlow)
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { o.slow.Store(true) }) // also if the store ignores ctx
 	defer stop()
@@ -135,7 +136,7 @@ func (o *outbox) sendAll() {
 			o.back(l)
 			return
 		}
-		answered, err := o.try(o.share.always, l.send, storeTimeout)
+		answered, err := o.try(o.share.always, l.send, inflight.StoreTimeout)
 		if !answered && l.once == nil {
 			l.again = true
 			o.back(l)
@@ -156,7 +157,7 @@ func (o *outbox) answers(l *letter) bool {
 			return err
 		}
 		return s.End(ctx, quota.Ticket{}, nil)
-	}, storeTimeout)
+	}, inflight.StoreTimeout)
 	return answered
 }
 
@@ -178,7 +179,7 @@ func (o *outbox) next() *letter {
 // back keeps l for later, when a sender has had no answer. The sender ends.
 func (o *outbox) back(l *letter) {
 	if o.share.leases.clock.Elapsed() >= l.until {
-		o.finish(l, errStoreSlow)
+		o.finish(l, inflight.ErrStoreSlow)
 		l = nil
 	}
 	o.mu.Lock()

@@ -5,18 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"time"
 
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/quota"
 )
-
-// storeTimeout is how long a store is given to answer.
-const storeTimeout = 5 * time.Second
-
-var errStoreSlow = errors.New("no answer within " + storeTimeout.String())
 
 // chain is the store that the layers of a guard share. There is only one,
 // because a call takes from all of them at one instant.
@@ -111,12 +106,12 @@ func (p *Policy) checkStore(to *invalid.Problems) {
 // within calls the store, with a bound on how long it takes. A panic is its error.
 func (n *chain) within(ctx context.Context, f func(context.Context, quota.Store) error) (err error) {
 	defer panics.Catch(&err)
-	ctx, cancel := context.WithTimeoutCause(ctx, storeTimeout, errStoreSlow)
+	ctx, cancel := context.WithTimeoutCause(ctx, inflight.StoreTimeout, inflight.ErrStoreSlow)
 	defer cancel()
 	return f(ctx, n.store)
 }
 
 // failed is err in the words of a call through g.
 func (n *chain) failed(g *Guard, err error) error {
-	return fmt.Errorf("guard %q: its store %T: %w", g.name, n.store, err)
+	return &inflight.StoreError{Guard: g.name, Kind: fmt.Sprintf("%T", n.store), Err: err}
 }

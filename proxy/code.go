@@ -25,6 +25,7 @@ const (
 	CodeWait        Code = "headrace_wait_exceeded"        // 503
 	CodeDraining    Code = "headrace_draining"             // 503
 	CodeBreaker     Code = "headrace_breaker_open"         // 503
+	CodeStore       Code = "headrace_store_unavailable"    // 503: the store of shared limits does not answer
 	CodeTimeout     Code = "headrace_upstream_timeout"     // 504: the answer did not begin in time
 )
 
@@ -45,7 +46,7 @@ func (c Code) status() int {
 		return http.StatusTooManyRequests
 	case CodeUnreachable:
 		return http.StatusBadGateway
-	case CodeQueueFull, CodeWait, CodeDraining, CodeBreaker:
+	case CodeQueueFull, CodeWait, CodeDraining, CodeBreaker, CodeStore:
 		return http.StatusServiceUnavailable
 	case CodeTimeout:
 		return http.StatusGatewayTimeout

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/line"
 	"github.com/headrace/headrace/throttle"
 )
@@ -83,6 +85,15 @@ func failed(ctx context.Context, u *upstream, err error) *failure {
 
 // held is the answer for a request that was not admitted, nil for other errors.
 func held(u *upstream, err error) *failure {
+	if store, ok := errors.AsType[*inflight.StoreError](err); ok {
+		why := cmp.Or(network(store.Err), "it does not answer as it should")
+		f := fail(CodeStore, "the request was not sent to %s, because the store of the limits that it shares is not available: %s", u.name, why)
+		f.retryAfter = time.Second
+		if open, ok := errors.AsType[*breaker.OpenError](store.Err); ok {
+			f.retryAfter = open.RetryAfter
+		}
+		return f
+	}
 	if errors.Is(err, adaptive.ErrQuotaExhausted) {
 		return fail(CodeQuota, "%s reports that the quota or the credit of this key is used up: check the billing there; the proxy sends one request from time to time to see", u.name)
 	}
@@ -119,6 +130,17 @@ func held(u *upstream, err error) *failure {
 
 // reason is why there was no answer, in words that repeat nothing of the request.
 func reason(err error) string {
+	if why := network(err); why != "" {
+		return why
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "no response in the time that the policy allows"
+	}
+	return "the exchange failed before there was an answer"
+}
+
+// network is what an error of a connection means; empty for other errors.
+func network(err error) string {
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		if dns.IsNotFound {
 			return "there is no such host"
@@ -137,8 +159,5 @@ func reason(err error) string {
 		}
 		return "the connection broke"
 	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		return "no response in the time that the policy allows"
-	}
-	return "the exchange failed before there was an answer"
+	return ""
 }

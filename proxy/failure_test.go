@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,9 +22,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/freeport"
 	"github.com/headrace/headrace/proxy"
+	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/registry"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
@@ -296,6 +299,46 @@ func TestWhyAnUpstreamIsNotReached(t *testing.T) {
 		assert.Contains(t, w.Body.String(), want)
 		assert.NotContains(t, w.Body.String(), "secret")
 		assert.GreaterOrEqual(t, w.Code, http.StatusBadGateway)
+	}
+}
+
+// lost is a store that fails.
+type lost struct {
+	quota.Store
+
+	err error
+}
+
+func (s *lost) Take(context.Context, quota.Request) (quota.Grant, error) { return quota.Grant{}, s.err }
+
+// The outage of a store is not one of the upstream, which may be fine, however the store fails.
+func TestAStoreThatFails(t *testing.T) {
+	for name, c := range map[string]struct {
+		err   error
+		why   string
+		after string
+	}{
+		"refuses": {&net.OpError{Op: "dial", Err: errors.New("secret")}, "the connection was refused", "1"},
+		"is slow": {fmt.Errorf("secret: %w", context.DeadlineExceeded), "it does not answer", "1"},
+		"fails":   {errors.New("secret"), "it does not answer", "1"},
+		"rests":   {&breaker.OpenError{Breaker: "secret", RetryAfter: 7 * time.Second}, "it does not answer", "7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var calls atomic.Int64
+			s := open(t, proxy.Config{Policy: guard.Policy{
+				Name: "shared", Limits: throttle.Limits{Concurrency: 1}, Store: &lost{quota.NewMemoryStore(nil), c.err}, Retry: once.Retry,
+			}}, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { calls.Add(1) }))
+			got := s.do(t, s.request(t, http.MethodPost, "/up/v1", `{}`))
+
+			assert.Equal(t, http.StatusServiceUnavailable, got.status)
+			assert.Equal(t, string(proxy.CodeStore), got.header.Get("X-Headrace-Error"))
+			assert.Equal(t, c.after, got.header.Get("Retry-After"))
+			assert.Equal(t, "0", got.header.Get("X-Headrace-Attempts"))
+			assert.Contains(t, got.body, c.why)
+			assert.NotContains(t, got.body, "secret")
+			assert.NotContains(t, got.body, "reached")
+			assert.Zero(t, calls.Load())
+		})
 	}
 }
 

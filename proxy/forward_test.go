@@ -218,21 +218,25 @@ func TestTheHeaderOfARequestIsNotChanged(t *testing.T) {
 // The header of a stream is there before its first event, and no answer that breaks
 // off looks whole.
 func TestTheHeaderOfAStreamIsFlushed(t *testing.T) {
-	more := make(chan struct{})
-	s := open(t, proxy.Config{}, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		_ = http.NewResponseController(w).Flush()
-		<-more
-		_, _ = io.WriteString(w, "data: {}\n\n")
-	}))
-	resp, err := s.http.Do(s.request(t, http.MethodPost, "/up/v1", `{}`))
-	require.NoError(t, err)
-	defer resp.Body.Close()
-	assert.Equal(t, http.StatusOK, resp.StatusCode)
-	close(more)
-	b, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
-	assert.Equal(t, "data: {}\n\n", string(b))
+	for name, key := range map[string]string{"alone": "", "joinable": "k1"} {
+		t.Run(name, func(t *testing.T) {
+			more := make(chan struct{})
+			s := open(t, proxy.Config{}, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "text/event-stream")
+				_ = http.NewResponseController(w).Flush()
+				<-more
+				_, _ = io.WriteString(w, "data: {}\n\n")
+			}))
+			resp, err := s.http.Do(s.request(t, http.MethodPost, "/up/v1", `{}`, "Idempotency-Key", key))
+			close(more)
+			require.NoError(t, err)
+			defer resp.Body.Close()
+			assert.Equal(t, http.StatusOK, resp.StatusCode)
+			b, err := io.ReadAll(resp.Body)
+			require.NoError(t, err)
+			assert.Equal(t, "data: {}\n\n", string(b))
+		})
+	}
 }
 
 // hinted is a proxy before a base that is asked to send an informational response, and

@@ -168,6 +168,53 @@ func TestAStreamIsJoined(t *testing.T) {
 	})
 }
 
+// Every client of a call gets the trailers of its answer.
+func TestAJoinedAnswerHasItsTrailers(t *testing.T) {
+	for name, answer := range map[string]http.HandlerFunc{
+		"announced": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Trailer", "X-Sum")
+			_, _ = io.WriteString(w, "answer")
+			w.Header().Set("X-Sum", "1")
+		},
+		"not announced": func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, "answer")
+			_ = http.NewResponseController(w).Flush()
+			w.Header().Set(http.TrailerPrefix+"X-Sum", "1")
+		},
+		"without a body": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Trailer", "X-Sum")
+			_ = http.NewResponseController(w).Flush()
+			w.Header().Set("X-Sum", "1")
+		},
+	} {
+		for _, header := range []string{"X-None", "Connection"} { // passed on by forward, and by a ReverseProxy
+			t.Run(name+", "+header, func(t *testing.T) {
+				joined := make(chan struct{})
+				s := open(t, proxy.Config{}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					<-joined
+					answer(w, r)
+				}))
+				var wg sync.WaitGroup
+				for range 2 {
+					wg.Go(func() {
+						resp, err := s.http.Do(s.request(t, http.MethodPost, "/up/v1", `{}`, "Idempotency-Key", "k1", header, "X-None"))
+						if !assert.NoError(t, err) {
+							return
+						}
+						_, err = io.ReadAll(resp.Body)
+						assert.NoError(t, err)
+						assert.NoError(t, resp.Body.Close())
+						assert.Equal(t, "1", resp.Trailer.Get("X-Sum"))
+					})
+				}
+				assert.Eventually(t, func() bool { return s.proxy.Stats().Joined == 1 }, 10*time.Second, time.Millisecond)
+				close(joined)
+				wg.Wait()
+			})
+		}
+	}
+}
+
 // What is too long to be kept goes on for those that read it; no other joins.
 func TestALongAnswerIsNotJoined(t *testing.T) {
 	piece := bytes.Repeat([]byte("x"), 64<<10)

@@ -34,6 +34,7 @@ type shared struct {
 	changed chan struct{} // closed, and made anew, when something below changes
 	status  int           // 0: not yet
 	header  http.Header   // as of WriteHeader
+	trailer http.Header   // behind the answer
 	data    []byte
 	dropped int   // bytes before data
 	taken   int64 // of the memory of the proxy
@@ -179,10 +180,18 @@ func (s *shared) trimLocked() bool {
 	return n > 0
 }
 
-// end ends the answer.
+// end ends the answer. What the call has put into its header since WriteHeader are trailers.
 func (s *shared) end(broken bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for name, values := range s.live {
+		if _, sent := s.header[name]; !sent && s.status != 0 {
+			if s.trailer == nil {
+				s.trailer = http.Header{}
+			}
+			s.trailer[name] = values
+		}
+	}
 	s.ended, s.broken = true, broken
 	s.tellLocked()
 }
@@ -236,6 +245,9 @@ func (s *shared) copyTo(ctx context.Context, w http.ResponseWriter, c *reader) (
 	maps.Copy(w.Header(), h.Clone())
 	w.WriteHeader(status)
 	flush := http.NewResponseController(w)
+	if h["Content-Length"] == nil || isStream(h) { // as pass does
+		_ = flush.Flush()
+	}
 	for {
 		p, last, broken := s.next(ctx, c)
 		if p = p[:min(len(p), copied)]; len(p) > 0 { // more may take longer than a write may
@@ -251,10 +263,22 @@ func (s *shared) copyTo(ctx context.Context, w http.ResponseWriter, c *reader) (
 			continue
 		}
 		if last {
+			s.endTo(w)
 			return true
 		}
 		if broken {
 			return false
 		}
+	}
+}
+
+// endTo sends what came behind the answer.
+func (s *shared) endTo(w http.ResponseWriter) {
+	s.mu.Lock()
+	trailer := s.trailer
+	s.mu.Unlock()
+	if len(trailer) > 0 {
+		_ = http.NewResponseController(w).Flush() // as trailers does
+		maps.Copy(w.Header(), trailer)
 	}
 }

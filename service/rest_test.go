@@ -145,6 +145,34 @@ func TestBatch(t *testing.T) {
 	assert.Equal(t, "b", results[2].(map[string]any)["identifier"])
 }
 
+// An amount that no check can have is the error of its check, and not of the others.
+func TestBatchWithAnInvalidAmount(t *testing.T) {
+	s := start(t, text(limits))
+	a := s.post("batch", `{"checks":[{"identifier":"a","resource":"x","tokens":0},{"identifier":"b","resource":"x"},{"scope":"org","identifier":"c","resource":"y","tokens":100001}]}`)
+	require.Equal(t, http.StatusOK, a.status, a.text)
+	results := a.json["results"].([]any)
+	require.Len(t, results, 3)
+	for i, want := range []map[string]any{
+		{"scope": "user", "identifier": "a", "resource": "x", "allowed": false, "message": "tokens: 0 is not between 1 and 100000"},
+		{"scope": "user", "identifier": "b", "resource": "x", "allowed": true},
+		{"scope": "org", "identifier": "c", "resource": "y", "allowed": false, "message": "tokens: 100001 is not between 1 and 100000"},
+	} {
+		r := results[i].(map[string]any)
+		if message := want["message"]; message != nil {
+			assert.Equal(t, map[string]any{"code": "INVALID_REQUEST", "message": message, "field": "tokens"}, r["error"])
+			delete(want, "message")
+		}
+		for name, value := range want {
+			assert.Equal(t, value, r[name], "%d: %s", i, name)
+		}
+	}
+	a = s.post("batch", `{"checks":[{"identifier":"a","resource":"x","tokens":0}]}`)
+	assert.Equal(t, http.StatusOK, a.status, a.text)
+	a = s.post("batch", `{"checks":[`+strings.Repeat(`{"tokens":0},`, 1000)+`{}]}`)
+	assert.Equal(t, http.StatusBadRequest, a.status, a.text)
+	assert.Equal(t, "checks", a.json["field"])
+}
+
 func TestSettleAndCancel(t *testing.T) {
 	s := start(t, text(limits))
 	left := func() any { return s.get("/v1/ratelimit/buckets/user/alice/search").json["tokens_remaining"] }
@@ -242,7 +270,6 @@ func TestProblems(t *testing.T) {
 		{"check-all", `[{"identifier":"a","resource":"x","scop":1}]`, "scop"},
 		{"check-all", `{"identifier":"a","resource":"x","max_wait_seconds":1}`, "max_wait_seconds"},
 		{"batch", `{"checks":[]}`, "checks"},
-		{"batch", `{"checks":[{"identifier":"a","resource":"x","tokens":0}]}`, "checks[0].tokens"},
 		{"acquire", `{"identifier":"a","resource":"x","max_wait_seconds":61}`, "max_wait_seconds"},
 		{"acquire", `{"identifier":"a","resource":"x","max_wait_seconds":-1}`, "max_wait_seconds"},
 		{"settle", `{"permit":"x"}`, "tokens_used"},

@@ -28,6 +28,7 @@ const (
 	mostStreams = 250 // of one HTTP/2 connection
 	mostConns   = 16_384
 	drainTime   = 10 * time.Second
+	cancelTime  = time.Second // that requests have to be answered after they were cancelled
 	unixScheme  = "unix:"
 	socketMode  = 0o660
 )
@@ -123,6 +124,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	cancel()
 	if err != nil {
 		s.log.WarnContext(ctx, "requests were cancelled at the end", "after", drainTime)
+		timed, done := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
+		_ = server.Shutdown(timed) // they are answered
+		done()
 		_ = server.Close()
 	}
 	if err := <-ended; err != nil && !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -16,7 +17,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -245,6 +248,65 @@ func TestDrain(t *testing.T) {
 	assert.Less(t, time.Since(began), 9*time.Second)
 }
 
+// Requests that are cancelled at the end of a drain are answered.
+func TestDrainAnswersWhatItCancels(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := service.New(t.Context(), text("default: {capacity: 1, refill_rate: 0.02}"))
+		require.NoError(t, err)
+		l := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+		ctx, stop := context.WithCancel(t.Context())
+		served := make(chan error, 1)
+		go func() { served <- s.Serve(ctx, l) }()
+		x := &server{Server: s, t: t, url: "http://localhost", client: &http.Client{Transport: &http.Transport{DialContext: l.dial}}}
+		require.Equal(t, http.StatusOK, x.post("check", `{"identifier":"a","resource":"x"}`).status)
+		began, waits := time.Now(), make(chan answer, 1)
+		go func() {
+			defer close(waits)
+			waits <- x.post("acquire", `{"identifier":"a","resource":"x","max_wait_seconds":60}`)
+		}()
+		synctest.Wait()
+		stop()
+		a := <-waits
+		assert.Equal(t, http.StatusServiceUnavailable, a.status)
+		assert.Equal(t, "CANCELLED", a.json["code"])
+		assert.Equal(t, 10*time.Second, time.Since(began))
+		require.NoError(t, <-served)
+		assert.LessOrEqual(t, time.Since(began), 11*time.Second)
+		require.NoError(t, s.Close())
+		x.client.CloseIdleConnections()
+	})
+}
+
+// pipes is a listener of connections within the process.
+type pipes struct {
+	conns  chan net.Conn
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (l *pipes) dial(context.Context, string, string) (net.Conn, error) {
+	here, there := net.Pipe()
+	select {
+	case l.conns <- there:
+		return here, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Accept implements net.Listener, as do the others.
+func (l *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipes) Close() error { l.once.Do(func() { close(l.closed) }); return nil }
+func (*pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8790} }
+
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
@@ -337,6 +399,50 @@ func TestAProbeThatPanics(t *testing.T) {
 	}})
 	assert.Eventually(t, func() bool { return s.get("/readyz").json["status"] == "unhealthy" }, 10*time.Second, time.Millisecond)
 	assert.Equal(t, http.StatusOK, s.get("/healthz").status)
+}
+
+// An outage of the store is logged with its reason, also without a check that fails, and once a minute while it lasts.
+func TestAnOutageIsLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, log := &down{Store: quota.NewMemoryStore(nil)}, &safeBuffer{}
+		s, err := service.New(t.Context(), service.Config{
+			Text: []byte("runtime: {outage: open}"), Log: slog.New(slog.NewTextHandler(log, nil)),
+			Open: func(context.Context, service.Storage) (quota.Store, error) { return store, nil },
+		})
+		require.NoError(t, err)
+		logged := func(text string) int { return strings.Count(log.String(), text) }
+		<-time.After(time.Minute + time.Second/4)
+		assert.Empty(t, log.String())
+		store.set(errors.New("WRONGPASS"))
+		<-time.After(time.Minute)
+		assert.Equal(t, 1, logged(`level=WARN msg="the store is unavailable" policy=open err=WRONGPASS`), log.String())
+		<-time.After(time.Minute)
+		assert.Equal(t, 2, logged("the store is unavailable"))
+		assert.Zero(t, logged("available again"))
+		store.set(nil)
+		<-time.After(time.Minute)
+		assert.Equal(t, 1, logged("the store is available again"))
+		store.set(errors.New("WRONGPASS"))
+		<-time.After(time.Second)
+		assert.Equal(t, 3, logged("the store is unavailable"))
+		require.NoError(t, s.Close())
+	})
+}
+
+// down is a store that fails with an error, if there is one.
+type down struct {
+	quota.Store
+
+	err atomic.Pointer[error]
+}
+
+func (d *down) set(err error) { d.err.Store(&err) }
+
+func (d *down) Take(ctx context.Context, r quota.Request) (quota.Grant, error) {
+	if err := d.err.Load(); err != nil && *err != nil {
+		return quota.Grant{}, *err
+	}
+	return d.Store.Take(ctx, r)
 }
 
 type panicking struct {

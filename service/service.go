@@ -132,6 +132,13 @@ func New(ctx context.Context, c Config) (_ *Server, err error) {
 		Shift: func(jump time.Duration) {
 			s.log.Warn("the clock of the store has jumped: checks are rejected", "jump", jump)
 		},
+		Outage: func(err error) {
+			if err != nil {
+				s.log.Warn("the store is unavailable", "policy", read.config.Runtime.Outage, "err", err)
+			} else {
+				s.log.Info("the store is available again")
+			}
+		},
 	})
 	if err != nil {
 		return nil, errors.Join(err, closeStore(s.store))

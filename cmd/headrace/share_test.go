@@ -186,6 +186,29 @@ func TestTheStoreIsDown(t *testing.T) {
 	require.Zero(t, status, errs)
 }
 
+// A file of limits that is deleted stops the run as well: what is left waits for the next one.
+func TestTheFileOfTheLimitsIsDeleted(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(3)
+	deleted := make(chan struct{})
+	go func() {
+		defer close(deleted)
+		assert.Eventually(t, func() bool { return p.provider.Counts().Arrivals > 0 }, 10*time.Second, time.Millisecond)
+		assert.NoError(t, os.Remove(p.path("limits.db")))
+	}()
+	status, _, errs := p.run("--share", "sqlite:limits.db", "--limit", "bucket 1/s burst 1")
+	<-deleted
+	assert.Equal(t, 1, status, errs)
+	assert.Contains(t, errs, "headrace: --share: sqlite:limits.db cannot admit calls: ")
+	assert.Contains(t, errs, "the file was deleted, moved or replaced")
+	assert.Contains(t, errs, "0 failed")
+	assert.NoFileExists(t, p.path("r.errors.jsonl"))
+	status, _, errs = p.run()
+	require.Zero(t, status, errs)
+	assert.Equal(t, 3, unique(p.lines("r.results.jsonl")))
+}
+
 func TestShareSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, providertest.Config{})

@@ -327,6 +327,108 @@ func testMerged(t *testing.T, batching bool) {
 	}
 }
 
+// As many calls as share a request fit in what a server accepts, however long their keys are.
+func TestLongKeysAreMerged(t *testing.T) {
+	const callers, demands = 256, 16
+	var requests atomic.Int64
+	hold := make(chan struct{})
+	o := &odd{MemoryStore: quota.NewMemoryStore(nil)}
+	o.take = func(ctx context.Context, r quota.Request) (quota.Grant, error) {
+		if r.Demands[0].Key == "service/store/first" {
+			<-hold
+		}
+		return o.MemoryStore.Take(ctx, r)
+	}
+	l, address := listen(t, "tcp")
+	serve(t, l, grpcserve.Config{Store: o})
+	s := open(t, address, servicestore.WithTimeout(forGood))
+	servicestore.Observe(s, func(int) { requests.Add(1) })
+	var wg sync.WaitGroup
+	for i := range 2 { // as many as may be under way
+		wg.Go(func() {
+			_, err := s.Take(t.Context(), request("first", hourly(10)))
+			assert.NoError(t, err)
+		})
+		require.Eventually(t, func() bool { return requests.Load() == int64(i+1) }, 10*time.Second, time.Millisecond)
+	}
+	tickets := make([]quota.Ticket, callers)
+	for i := range callers {
+		wg.Go(func() {
+			r := quota.Request{Lease: time.Minute}
+			for j := range demands {
+				key := fmt.Sprintf("%d/%d/", i, j)
+				key += strings.Repeat("k", 1024-len(key))
+				r.Demands = append(r.Demands, quota.Demand{Key: key, Limits: throttle.Limits{Concurrency: 1}})
+			}
+			g, err := s.Take(t.Context(), r)
+			assert.NoError(t, err)
+			tickets[i] = g.Ticket
+		})
+	}
+	require.Eventually(t, func() bool { return servicestore.Waiting(s) == callers }, 10*time.Second, time.Millisecond)
+	close(hold)
+	wg.Wait()
+	lost, err := s.Renew(t.Context(), tickets, time.Minute)
+	require.NoError(t, err)
+	assert.Empty(t, lost)
+}
+
+// A key that no message can hold is the error of its caller alone, and never reaches the callers that would share the
+// message with it.
+func TestKeyThatIsNotUTF8(t *testing.T) {
+	const bad = "user/\xff"
+	var requests atomic.Int64
+	hold := make(chan struct{})
+	o := &odd{MemoryStore: quota.NewMemoryStore(nil)}
+	o.take = func(ctx context.Context, r quota.Request) (quota.Grant, error) {
+		if r.Demands[0].Key == "service/store/first" {
+			<-hold
+		}
+		return o.MemoryStore.Take(ctx, r)
+	}
+	l, address := listen(t, "tcp")
+	serve(t, l, grpcserve.Config{Store: o})
+	s := open(t, address, servicestore.WithTimeout(forGood))
+	servicestore.Observe(s, func(int) { requests.Add(1) })
+	var wg sync.WaitGroup
+	for i := range 2 { // as many as may be under way
+		wg.Go(func() {
+			_, err := s.Take(t.Context(), request("first", hourly(10)))
+			assert.NoError(t, err)
+		})
+		require.Eventually(t, func() bool { return requests.Load() == int64(i+1) }, 10*time.Second, time.Millisecond)
+	}
+	wg.Go(func() {
+		_, err := s.Take(t.Context(), request("a", hourly(10)))
+		assert.NoError(t, err)
+	})
+	require.Eventually(t, func() bool { return servicestore.Waiting(s) == 1 }, 10*time.Second, time.Millisecond)
+	refused := make(chan error, 1)
+	go func() {
+		_, err := s.Take(t.Context(), request(bad, hourly(10)))
+		refused <- err
+	}()
+	require.Eventually(t, func() bool { return len(refused) == 1 || servicestore.Waiting(s) == 2 }, 10*time.Second, time.Millisecond)
+	close(hold)
+	wg.Wait()
+
+	ticket := quota.Ticket{ID: "7", Demands: request(bad, throttle.Limits{Concurrency: 1}).Demands}
+	_, renewed := s.Renew(t.Context(), []quota.Ticket{ticket}, time.Minute)
+	_, looked := s.Look(t.Context(), bad)
+	_, watched := s.Changed(t.Context(), bad)
+	for name, err := range map[string]error{
+		"Take": <-refused, "End": s.End(t.Context(), ticket, nil), "Cancel": s.Cancel(t.Context(), ticket), "Renew": renewed,
+		"Cooldown": s.Cooldown(t.Context(), bad, time.Second), "Look": looked, "Forget": s.Forget(t.Context(), bad), "Changed": watched,
+	} {
+		f, ok := errors.AsType[*fault.FieldError](err)
+		require.True(t, ok, "%s: %v", name, err)
+		assert.Contains(t, f.Problem, "UTF-8", name)
+	}
+	for _, err := range s.Keys(t.Context(), bad) {
+		require.ErrorAs(t, err, new(*fault.FieldError))
+	}
+}
+
 // A client finds a server that has come back, and fails at once until then.
 func TestRestart(t *testing.T) {
 	l, address := listen(t, "tcp")

@@ -11,7 +11,7 @@
 // is service:https://limits.internal:8790, service:http://127.0.0.1:8790 or service:unix:/run/headrace.sock.
 //
 // The limits are those of the guards. They are separate from the configured limits of the server, which a program
-// checks with the generated client of package ratelimitpb.
+// checks with the generated client of package ratelimitpb. Keys are UTF-8, of at most 1,024 bytes.
 //
 // Concurrent calls share a request, which contains equal calls once, with their number.
 //

@@ -1,6 +1,7 @@
 package servicestore
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -20,6 +21,9 @@ func (s *Store) End(ctx context.Context, t quota.Ticket, actual []throttle.Cost)
 	}
 	if actual == nil && !t.Leased() {
 		return nil // nothing changes
+	}
+	if err := checkTicket(&t); err != nil {
+		return err
 	}
 	m := &pb.Ended{Ticket: wire.PutTicket(t), Settled: actual != nil}
 	for _, c := range actual {
@@ -43,6 +47,9 @@ func (s *Store) Cancel(ctx context.Context, t quota.Ticket) error {
 	}
 	if t.ID == "" {
 		return nil
+	}
+	if err := checkTicket(&t); err != nil {
+		return err
 	}
 	return asked(s.cancels.ask(ctx, wire.PutTicket(t)))
 }
@@ -87,6 +94,11 @@ func (s *Store) Renew(ctx context.Context, tickets []quota.Ticket, lease time.Du
 	if err := quota.ValidateRenew(tickets, lease); err != nil {
 		return nil, err
 	}
+	for i := range tickets {
+		if err := checkTicket(&tickets[i]); err != nil {
+			return nil, err
+		}
+	}
 	request := &pb.RenewRequest{LeaseNanos: int64(lease)}
 	var of []quota.Ticket // of the request
 	weight := 0
@@ -117,7 +129,7 @@ func (s *Store) Renew(ctx context.Context, tickets []quota.Ticket, lease time.Du
 
 // Cooldown implements quota.Store.
 func (s *Store) Cooldown(ctx context.Context, key string, d time.Duration) error {
-	if err := quota.ValidateCooldown(key); err != nil && ctx.Err() == nil {
+	if err := cmp.Or(quota.ValidateCooldown(key), checkKey("Key", key)); err != nil && ctx.Err() == nil {
 		return err
 	}
 	return s.call(ctx, func(ctx context.Context) error {

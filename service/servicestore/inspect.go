@@ -16,6 +16,9 @@ import (
 
 // Look implements quota.Inspector.
 func (s *Store) Look(ctx context.Context, key string) (state quota.State, err error) {
+	if err := checkKey("Key", key); err != nil {
+		return quota.State{}, err
+	}
 	var m *pb.LookResponse
 	err = s.call(ctx, func(ctx context.Context) (err error) {
 		m, err = s.stub.Look(ctx, &pb.LookRequest{Key: key})
@@ -43,6 +46,10 @@ func (s *Store) Keys(ctx context.Context, prefix string) iter.Seq2[string, error
 	return func(yield func(string, error) bool) {
 		if ctx.Err() != nil {
 			yield("", context.Cause(ctx))
+			return
+		}
+		if err := checkKey("prefix", prefix); err != nil {
+			yield("", err)
 			return
 		}
 		// The receiver's own work counts towards no timeout: only ctx and Close end it.
@@ -76,6 +83,9 @@ func (s *Store) Keys(ctx context.Context, prefix string) iter.Seq2[string, error
 
 // Forget implements quota.Inspector.
 func (s *Store) Forget(ctx context.Context, key string) error {
+	if err := checkKey("Key", key); err != nil {
+		return err
+	}
 	return s.call(ctx, func(ctx context.Context) error {
 		_, err := s.stub.Forget(ctx, &pb.ForgetRequest{Key: key})
 		return err

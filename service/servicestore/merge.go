@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// mostMerged and mostWeight bound what is in one request: calls, and demands and windows of them.
+	// mostMerged and mostWeight bound what is in one request: calls, and what their demands weigh. A message of that is well
+	// below the 4 MiB that a server accepts.
 	mostMerged = 256
 	mostWeight = 4096
 	// mostFlights is how many requests of a kind are under way at a time. The second one leaves when it has as many
@@ -143,7 +144,13 @@ func (m *merger[Q, A]) next() []*caller[Q, A] {
 
 func weightOf(t *pb.Ticket) (n int) {
 	for _, d := range t.GetDemands() {
-		n += 1 + len(d.GetWindows())
+		n += weigh(d.GetKey(), len(d.GetWindows()))
 	}
 	return n
+}
+
+// weigh returns the weight of a demand: a window has some dozen bytes, and a key up to 1,024.
+func weigh(key string, windows int) int {
+	const bytes = 256 // of a key that weigh as much as a window
+	return 1 + windows + len(key)/bytes
 }

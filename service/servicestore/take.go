@@ -72,15 +72,15 @@ func (s *shapes) find(r *quota.Request) (*shape, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
-	if field, problem := wire.CheckDemands(r.Demands); problem != "" {
-		return nil, &fault.FieldError{Owner: "servicestore", Field: field, Problem: problem}
+	if err := invalidField(wire.CheckDemands(r.Demands)); err != nil {
+		return nil, err
 	}
 	h := &shape{Request: *r}
 	h.Demands = slices.Clone(r.Demands)
 	for i := range h.Demands {
 		d := &h.Demands[i]
 		d.Limits.Windows = slices.Clone(d.Limits.Windows)
-		h.weight += 1 + len(d.Limits.Windows)
+		h.weight += weigh(d.Key, len(d.Limits.Windows))
 	}
 	h.Demands = slices.Clip(h.Demands) // what is in tickets is only read
 	h.demands = wire.PutDemands(h.Demands)
@@ -92,6 +92,26 @@ func (s *shapes) find(r *quota.Request) (*shape, error) {
 	s.of[at] = append(s.of[at], h)
 	s.count++
 	return h, nil
+}
+
+// checkKey returns why no server accepts a key.
+func checkKey(field, key string) error { return invalidField(field, wire.CheckKey(key)) }
+
+// checkTicket is checkKey for the keys of a ticket, which need not be from this store.
+func checkTicket(t *quota.Ticket) error {
+	for i := range t.Demands {
+		if problem := wire.CheckKey(t.Demands[i].Key); problem != "" {
+			return invalidField(fmt.Sprintf("Ticket.Demands[%d].Key", i), problem)
+		}
+	}
+	return nil
+}
+
+func invalidField(field, problem string) error {
+	if problem == "" {
+		return nil
+	}
+	return &fault.FieldError{Owner: "servicestore", Field: field, Problem: problem}
 }
 
 func (s *shapes) known(at outline, r *quota.Request) *shape {

@@ -33,6 +33,11 @@ func (s *Store) Changed(ctx context.Context, keys ...string) (<-chan struct{}, e
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+	for i, key := range keys {
+		if err := checkKey(fmt.Sprintf("keys[%d]", i), key); err != nil {
+			return nil, err
+		}
+	}
 	changed := make(chan struct{}, 1)
 	var list []*watched
 	for _, key := range keys {

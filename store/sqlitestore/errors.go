@@ -49,7 +49,12 @@ func (e *FileError) Error() string {
 }
 
 // Unwrap returns Reason and Err.
-func (e *FileError) Unwrap() []error { return []error{e.Reason, e.Err} }
+func (e *FileError) Unwrap() []error {
+	if e.Err == nil {
+		return []error{e.Reason}
+	}
+	return []error{e.Reason, e.Err}
+}
 
 // NewerError is the error for a file of a later release. The file is left unchanged.
 type NewerError struct {

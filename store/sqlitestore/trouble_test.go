@@ -31,6 +31,7 @@ func wantReason(t *testing.T, err, reason error, path string) {
 	require.ErrorIs(t, err, reason)
 	assert.Equal(t, path, of.Path)
 	assert.ErrorContains(t, err, path+": "+reason.Error())
+	assert.NotContains(t, of.Unwrap(), nil, "package errors forbids it")
 }
 
 func begin(t *testing.T, j *sqlitestore.Journal, content string) journal.Record {

@@ -27,6 +27,7 @@ type Options struct {
 	Clock  clockwork.Clock          // nil: the real one
 	See    func(Observation)        // every answer; nil: not
 	Shift  func(jump time.Duration) // the clock of the store has jumped; nil: not
+	Outage func(err error)          // the store has failed, called again every minute; a nil err: it answers again. nil: not
 }
 
 // Observation is what became of one check.
@@ -54,6 +55,7 @@ type Decider struct {
 	lines    lines
 	blocked  blocked
 	see      func(Observation)
+	outage   func(error)
 	broken   atomic.Pointer[string] // why the present file is not served
 
 	probe  probe
@@ -80,7 +82,7 @@ func New(o Options) (*Decider, error) {
 	d := &Decider{
 		raw: o.Store, fallback: fallback, local: quota.NewMemoryStore(o.Clock), runtime: r,
 		permits: newPermits(o.Config.Key, r.Permits.MaxAge, r.Store == rules.Memory), clock: clock.New(o.Clock), see: o.See,
-		skew: skew{shift: o.Shift},
+		skew: skew{shift: o.Shift}, outage: o.Outage,
 	}
 	d.guarded = &skewGuard{fallback, d}
 	if d.see == nil {

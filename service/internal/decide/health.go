@@ -17,6 +17,8 @@ const (
 	// probeSoon is used while the breaker is not closed, so that the store is used again
 	// soon after it is back, however long the breaker would be open.
 	probeSoon = 500 * time.Millisecond
+	// outageEvery is how often Options.Outage is called while the store fails.
+	outageEvery = time.Minute
 )
 
 // probe is what the service knows of its store without a caller.
@@ -28,6 +30,10 @@ type probe struct {
 	latency time.Duration
 	err     error
 	row     int // successes
+
+	// Of the goroutine of the probes.
+	down bool          // Options.Outage was called with an error
+	told time.Duration // when
 }
 
 // probes asks the store until Close: whether it answers, and what its time is.
@@ -66,6 +72,7 @@ func (d *Decider) probeOnce() {
 	}
 	row := p.row
 	p.mu.Unlock()
+	d.tell(after, row, err)
 	if err != nil {
 		return
 	}
@@ -74,6 +81,20 @@ func (d *Decider) probeOnce() {
 	}
 	if row >= d.runtime.Breaker.Successes && d.fallback.Stats().Breaker.State != breaker.Closed {
 		d.fallback.Reset()
+	}
+}
+
+// tell calls Options.Outage, if there is news.
+func (d *Decider) tell(now time.Duration, row int, err error) {
+	p := &d.probe
+	switch {
+	case d.outage == nil || d.life.Err() != nil:
+	case err != nil && (!p.down || now-p.told >= outageEvery):
+		p.down, p.told = true, now
+		d.outage(err)
+	case err == nil && p.down && row >= d.runtime.Breaker.Successes:
+		p.down = false
+		d.outage(nil)
 	}
 }
 

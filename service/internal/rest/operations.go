@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -86,26 +87,34 @@ func (h *Handler) batch(w http.ResponseWriter, r *http.Request, x *scratch) erro
 	if err := decode(&x.body, &in); err != nil {
 		return err
 	}
-	cs := make([]decide.Check, len(in.Checks))
+	n := len(in.Checks)
+	if n == 0 || n > decide.MaxBatch {
+		return bad("checks", "%d checks are not between 1 and %d", n, decide.MaxBatch)
+	}
+	out, cs, at := make([]resultOut, n), make([]decide.Check, 0, n), make([]int, 0, n)
 	for i := range in.Checks {
+		c, err := in.Checks[i].check("")
+		if err != nil {
+			x := &in.Checks[i]
+			out[i] = h.failed(r, named{cmp.Or(x.Scope, decide.DefaultScope), x.Identifier, x.Resource}, err)
+			continue
+		}
+		cs, at = append(cs, c), append(at, i)
+	}
+	var all []decide.Outcome
+	if len(cs) > 0 {
 		var err error
-		if cs[i], err = in.Checks[i].check(index("checks", i) + "."); err != nil {
+		if all, err = h.d.Batch(r.Context(), cs); err != nil {
 			return err
 		}
 	}
-	all, err := h.d.Batch(r.Context(), cs)
-	if err != nil {
-		return err
-	}
-	out := make([]resultOut, len(all))
 	for i := range all {
-		o := &out[i]
+		o := &out[at[i]]
 		if err := all[i].Err; err != nil {
 			if r.Context().Err() != nil {
 				return err
 			}
-			p := h.problem(r, err)
-			*o = resultOut{named: namedOf(&all[i].Check), Error: &errorOut{p.Code, p.Detail, p.Field}, Degraded: p.reason, RetryAfter: p.retryAfter}
+			*o = h.failed(r, namedOf(&all[i].Check), err)
 			continue
 		}
 		*o = resultOf(&all[i].Result, all[i].Allowed)
@@ -114,6 +123,12 @@ func (h *Handler) batch(w http.ResponseWriter, r *http.Request, x *scratch) erro
 	x.out = append(appendResults(append(x.out, '{'), out), '}')
 	x.send(w, http.StatusOK)
 	return nil
+}
+
+// failed is the result of a check of a batch that has an error.
+func (h *Handler) failed(r *http.Request, of named, err error) resultOut {
+	p := h.problem(r, err)
+	return resultOut{named: of, Error: &errorOut{p.Code, p.Detail, p.Field}, Degraded: p.reason, RetryAfter: p.retryAfter}
 }
 
 func (h *Handler) settle(w http.ResponseWriter, r *http.Request, x *scratch) error {

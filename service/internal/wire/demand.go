@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"math"
+	"unicode/utf8"
 
 	"github.com/headrace/headrace/quota"
 	pb "github.com/headrace/headrace/service/ratelimitpb"
@@ -23,8 +24,8 @@ func CheckDemands(demands []quota.Demand) (field, problem string) {
 	}
 	for i := range demands {
 		d := &demands[i]
-		if n := len(d.Key); n > MaxKey {
-			return fmt.Sprintf("Demands[%d].Key", i), fmt.Sprintf("it has %d bytes: a server accepts at most %d", n, MaxKey)
+		if problem := CheckKey(d.Key); problem != "" {
+			return fmt.Sprintf("Demands[%d].Key", i), problem
 		}
 		at := fmt.Sprintf("Demands[%d].Limits.Windows", i)
 		if n := len(d.Limits.Windows); n > MaxWindows {
@@ -35,6 +36,18 @@ func CheckDemands(demands []quota.Demand) (field, problem string) {
 		}
 	}
 	return "", ""
+}
+
+// CheckKey returns a problem of a key, or of the beginning of one, that no server accepts; an empty text if there is none.
+// Messages cannot hold bytes that are not UTF-8, and callers that share a message would fail together.
+func CheckKey(key string) (problem string) {
+	switch n := len(key); {
+	case n > MaxKey:
+		return fmt.Sprintf("it has %d bytes: a server accepts at most %d", n, MaxKey)
+	case !utf8.ValidString(key):
+		return "it is not UTF-8, as a server requires: escape other bytes, such as in hexadecimal"
+	}
+	return ""
 }
 
 // PutDemands returns the messages of demands.

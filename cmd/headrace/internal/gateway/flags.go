@@ -59,6 +59,9 @@ func (f *Flags) Config() (proxy.Config, error) {
 		if err != nil || name == "" {
 			p.addf("--weight", "%q is not NAME=N, such as nightly=0.5", one)
 		}
+		if _, twice := c.Weights[name]; twice {
+			p.addf("--weight", "%q is given twice", name)
+		}
 		c.Weights[name] = weight
 	}
 	if err := errors.Join(p.all...); err != nil {

@@ -49,6 +49,7 @@ func TestConfigErrors(t *testing.T) {
 		"--max-body: \"lots\" is not a size":        func(f *Flags) { f.MaxBody = "lots" },
 		"--max-body: \"-1MiB\" is not a size":       func(f *Flags) { f.MaxBody = "-1MiB" },
 		"--weight: \"x\" is not NAME=N":             func(f *Flags) { f.Weight = []string{"x"} },
+		"--weight: \"x\" is given twice":            func(f *Flags) { f.Weight = []string{"x=1", "x=2"} },
 		"--weight: x: -1 is not a weight":           func(f *Flags) { f.Weight = []string{"x=-1"} },
 		"--heartbeat: 1ms is less than 1s":          func(f *Flags) { f.Heartbeat = time.Millisecond },
 		"--max-wait: -1s is not positive\n--upstre": func(f *Flags) { f.MaxWait, f.Upstream = -time.Second, []string{"="} },

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/headrace/headrace/internal/freeport"
 	"github.com/headrace/headrace/providertest"
 	"github.com/headrace/headrace/proxy"
 )
@@ -138,6 +139,29 @@ func TestSummary(t *testing.T) {
 	assert.Contains(t, lines[1], "#key1: met no limit")
 	assert.Equal(t, "responses of the proxy itself: headrace_unknown_upstream (1)", lines[2])
 	assert.NotContains(t, strings.Join(lines, ""), secret)
+}
+
+// A store that fails is logged, without its password, and not for each request.
+func TestAStoreThatFailsIsLogged(t *testing.T) {
+	t.Parallel()
+	const password = "pw-canary-77"
+	closed, err := freeport.Address(t.Context())
+	require.NoError(t, err)
+	var text strings.Builder
+	g := open(t, func(o *Options) {
+		o.Proxy.Preset = "openai/tier1"
+		o.Share = Share{Address: "redis://user:" + password + "@" + closed + "/0"}
+		o.Log = slog.New(slog.NewTextHandler(&text, nil))
+	})
+	for range 2 {
+		status, body := get(t, g.Base("")+"/openai/v1/models", nil)
+		assert.Equal(t, http.StatusServiceUnavailable, status)
+		assert.Contains(t, body, "headrace_store_unavailable")
+	}
+	require.NoError(t, g.Drain(t.Context()))
+	assert.Equal(t, 1, strings.Count(text.String(), "the store of shared limits fails"), text.String())
+	assert.Contains(t, text.String(), "connection refused")
+	assert.NotContains(t, text.String(), password)
 }
 
 // A directory that others can write to is not used.

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
 	"github.com/headrace/headrace/event"
@@ -65,7 +67,7 @@ func (s *Share) registry(c *proxy.Config, log *slog.Logger) (*registry.Registry,
 	if s.Address == "" {
 		return alone()
 	}
-	config, err := s.config(c)
+	config, err := s.config(c, &outage{share: settings.WithoutPassword(s.Address), log: log})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -86,9 +88,33 @@ func (s *Share) registry(c *proxy.Config, log *slog.Logger) (*registry.Registry,
 	return nil, nil, &settings.Error{Flag: "--share", Problem: settings.WithoutPassword(s.Address) + ": " + settings.Plain(err)}
 }
 
+// outage logs that a store fails, at most once a minute: each request fails with it.
+type outage struct {
+	share string
+	log   *slog.Logger
+
+	mu   sync.Mutex // guards last
+	last time.Time
+}
+
+func (o *outage) failed(err error) error {
+	const pause = time.Minute
+	o.mu.Lock()
+	now := time.Now()
+	logs := now.Sub(o.last) >= pause
+	if logs {
+		o.last = now
+	}
+	o.mu.Unlock()
+	if logs {
+		o.log.Warn("the store of shared limits fails: requests that need it are not sent", "share", o.share, "err", settings.Plain(err))
+	}
+	return err
+}
+
 // config has a guard for each upstream, because only guards configured by name are shared.
-func (s *Share) config(c *proxy.Config) (registry.Config, error) {
-	config := registry.Config{Guards: map[string]registry.Spec{}, Open: settings.Openers(func(err error) error { return err })}
+func (s *Share) config(c *proxy.Config, o *outage) (registry.Config, error) {
+	config := registry.Config{Guards: map[string]registry.Spec{}, Open: settings.Openers(o.failed)}
 	scheme, rest, ok := strings.Cut(s.Address, ":")
 	if ok && !settings.Shares(scheme) {
 		return config, &settings.Error{Flag: "--share", Problem: fmt.Sprintf("%q is not sqlite, redis, service or group: use %s", scheme, settings.Addresses)}

@@ -17,6 +17,7 @@ import (
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/group"
 	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/registry"
 	"github.com/headrace/headrace/service/servicestore"
@@ -240,7 +241,8 @@ type store struct {
 // Take implements quota.Store.
 func (s *store) Take(ctx context.Context, r quota.Request) (quota.Grant, error) {
 	g, err := s.Store.Take(ctx, r)
-	if err != nil && ctx.Err() == nil && !errors.Is(err, throttle.ErrCost) {
+	left := ctx.Err() != nil && !errors.Is(context.Cause(ctx), inflight.ErrStoreSlow) // the caller has
+	if err != nil && !left && !errors.Is(err, throttle.ErrCost) {
 		err = s.failed(err)
 	}
 	return g, err
