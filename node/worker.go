@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/occurrence"
@@ -104,7 +105,11 @@ func (r *run[S, In, Out]) read() {
 // emptyLocked ends the run when nothing is left of it.
 func (r *run[S, In, Out]) emptyLocked() {
 	switch {
-	case len(r.workers) > 0 || r.reads || r.closed:
+	case len(r.workers) > 0 || r.closed:
+	case r.reads:
+		if r.intake.Err() != nil { // no item needs the grace period, and the input may not return
+			r.undo = append(r.undo, time.AfterFunc(patience, r.end).Stop)
+		}
 	case r.commit != nil:
 		r.commit.finish(true)
 	default:
