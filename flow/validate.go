@@ -82,7 +82,7 @@ func (f *Flow[S]) checkReach(p *invalid.Problems) {
 func (f *Flow[S]) checkEnds(p *invalid.Problems) {
 	ends := map[node.Node[S]]bool{}
 	before := map[node.Node[S]][]node.Node[S]{}
-	var ending []node.Node[S] // those in ends, in the order in which they are found
+	var ending []node.Node[S] // those in ends that were not looked at yet
 	found := func(n node.Node[S]) {
 		if !ends[n] {
 			ends[n] = true
@@ -99,8 +99,10 @@ func (f *Flow[S]) checkEnds(p *invalid.Problems) {
 			found(e.to)
 		}
 	}
-	for i := 0; i < len(ending); i++ {
-		for _, n := range before[ending[i]] {
+	for len(ending) > 0 {
+		end := ending[0]
+		ending = ending[1:]
+		for _, n := range before[end] {
 			found(n)
 		}
 	}
