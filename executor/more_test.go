@@ -74,6 +74,8 @@ func TestOptionsThatCannotBe(t *testing.T) {
 	}
 	_, err = Submit[int](t.Context(), x, nil)
 	require.ErrorContains(t, err, "the function is nil")
+	_, err = Submit(t.Context(), new(Executor), value(1)) // nothing would ever run it
+	require.ErrorContains(t, err, "the executor is a zero value")
 }
 
 func TestSubscriptions(t *testing.T) {

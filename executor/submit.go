@@ -44,6 +44,9 @@ func submit[T any](ctx context.Context, x *Executor, call func(context.Context) 
 // submit puts t into the queue, or has it worked on in place.
 func (x *Executor) submit(t *record, opts []SubmitOption, waits bool) error {
 	ctx := t.ctx
+	if x.guard == nil {
+		t.problem("x", "the executor is a zero value: use New")
+	}
 	for _, o := range opts {
 		if o != nil {
 			o(t)

@@ -18,6 +18,7 @@ type Flow[S any] struct {
 	first    node.Node[S]
 	cursor   node.Node[S] // where Then goes on
 	edges    []edge[S]
+	out      map[node.Node[S]][]edge[S] // the edges, by from
 	maxSteps int
 }
 
@@ -95,13 +96,17 @@ func (f *Flow[S]) WithMaxSteps(n int) *Flow[S] {
 
 // connect adds e unless its place is taken.
 func (f *Flow[S]) connect(method string, e edge[S]) {
-	for _, other := range f.edges {
-		if other.from == e.from && other.action == e.action {
+	for _, other := range f.out[e.from] {
+		if other.action == e.action {
 			f.setup.Addf(method, "node %q already has an edge for the action %s", e.from.Name(), quoted(e.action))
 			return
 		}
 	}
 	f.edges = append(f.edges, e)
+	if f.out == nil {
+		f.out = map[node.Node[S]][]edge[S]{}
+	}
+	f.out[e.from] = append(f.out[e.from], e)
 }
 
 // usable reports whether n is not nil, as a value and not only as a type, and

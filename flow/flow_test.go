@@ -1,6 +1,8 @@
 package flow_test
 
 import (
+	"context"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -107,4 +109,19 @@ func TestAFlowIsANodeAtSeveralPlaces(t *testing.T) {
 	again := flow.New("again", step("x")).Then(step("y"))
 	one, two := flow.New("one", again), flow.New("two", again)
 	requireTrail(t, flow.New("f", one).Then(step("between")).Then(two), node.Next, "x", "y", "between", "x", "y")
+}
+
+// With a time that grows with the square of the number of nodes, or with its cube, this takes hours.
+func TestAFlowOfManyNodes(t *testing.T) {
+	const many = 10_000
+	steps := 0
+	count := func(i int) node.Node[*trail] {
+		return node.Do(strconv.Itoa(i), func(context.Context, *trail) error { steps++; return nil })
+	}
+	f := flow.New("f", count(1))
+	for i := 2; i <= many; i++ {
+		f.Then(count(i))
+	}
+	requireTrail(t, f, node.Next)
+	require.Equal(t, many, steps)
 }

@@ -126,6 +126,11 @@ func TestRunWithoutANode(t *testing.T) {
 	}
 }
 
+func TestRunOfAZeroFlow(t *testing.T) {
+	_, err := flow.Run(t.Context(), &flow.Flow[*trail]{}, nil)
+	require.Equal(t, []string{"constructor"}, fields(err))
+}
+
 func TestRunAfterTheEndOfTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errBoom)

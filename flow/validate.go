@@ -1,7 +1,6 @@
 package flow
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -54,9 +53,11 @@ func (f *Flow[S]) nodes() []node.Node[S] {
 		return nil
 	}
 	reached := []node.Node[S]{f.first}
+	seen := map[node.Node[S]]bool{f.first: true}
 	for i := 0; i < len(reached); i++ {
-		for _, e := range f.edges {
-			if e.from == reached[i] && e.to != nil && !slices.Contains(reached, e.to) {
+		for _, e := range f.out[reached[i]] {
+			if e.to != nil && !seen[e.to] {
+				seen[e.to] = true
 				reached = append(reached, e.to)
 			}
 		}
@@ -65,11 +66,13 @@ func (f *Flow[S]) nodes() []node.Node[S] {
 }
 
 func (f *Flow[S]) checkReach(p *invalid.Problems) {
-	reached := f.nodes()
-	var named []node.Node[S]
+	known := map[node.Node[S]]bool{}
+	for _, n := range f.nodes() {
+		known[n] = true
+	}
 	for _, e := range f.edges {
-		if !slices.Contains(reached, e.from) && !slices.Contains(named, e.from) {
-			named = append(named, e.from)
+		if !known[e.from] {
+			known[e.from] = true
 			p.Addf("node "+strconv.Quote(e.from.Name()), "no edge leads to it from %q, where the flow begins", f.first.Name())
 		}
 	}
@@ -77,25 +80,35 @@ func (f *Flow[S]) checkReach(p *invalid.Problems) {
 
 // checkEnds reports the nodes from which no path leads to an end of the flow.
 func (f *Flow[S]) checkEnds(p *invalid.Problems) {
-	reached := f.nodes()
-	var ending []node.Node[S]
-	for _, n := range reached {
-		if len(f.actions(n)) == 0 {
+	ends := map[node.Node[S]]bool{}
+	before := map[node.Node[S]][]node.Node[S]{}
+	var ending []node.Node[S] // those in ends that were not looked at yet
+	found := func(n node.Node[S]) {
+		if !ends[n] {
+			ends[n] = true
 			ending = append(ending, n)
 		}
 	}
-	for grown := true; grown; {
-		grown = false
-		for _, e := range f.edges {
-			if !slices.Contains(ending, e.from) && (e.to == nil || slices.Contains(ending, e.to)) {
-				ending = append(ending, e.from)
-				grown = true
-			}
+	for _, e := range f.edges {
+		if e.to == nil {
+			found(e.from)
+			continue
+		}
+		before[e.to] = append(before[e.to], e.from)
+		if len(f.out[e.to]) == 0 {
+			found(e.to)
+		}
+	}
+	for len(ending) > 0 {
+		end := ending[0]
+		ending = ending[1:]
+		for _, n := range before[end] {
+			found(n)
 		}
 	}
 	var endless []string
-	for _, n := range reached {
-		if !slices.Contains(ending, n) {
+	for _, n := range f.nodes() {
+		if len(f.out[n]) > 0 && !ends[n] {
 			endless = append(endless, strconv.Quote(n.Name()))
 		}
 	}
@@ -107,10 +120,8 @@ func (f *Flow[S]) checkEnds(p *invalid.Problems) {
 // actions lists what n's edges name.
 func (f *Flow[S]) actions(n node.Node[S]) []node.Action {
 	var named []node.Action
-	for _, e := range f.edges {
-		if e.from == n {
-			named = append(named, e.action)
-		}
+	for _, e := range f.out[n] {
+		named = append(named, e.action)
 	}
 	return named
 }

@@ -87,17 +87,13 @@ func runOwn[S any](ctx context.Context, n node.Node[S], s S) (action node.Action
 
 // follow returns n's successor, nil at the end of the flow.
 func (f *Flow[S]) follow(n node.Node[S], a node.Action) (node.Node[S], error) {
-	known := false
-	for _, e := range f.edges {
-		if e.from != n {
-			continue
-		}
+	out := f.out[n]
+	for _, e := range out {
 		if e.action == a {
 			return e.to, nil
 		}
-		known = true
 	}
-	if known {
+	if len(out) > 0 {
 		return nil, &ActionError{Flow: f.name, Node: n.Name(), Action: a, known: f.actions(n)}
 	}
 	return nil, nil

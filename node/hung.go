@@ -24,6 +24,19 @@ func (r *run[S, In, Out]) watch(w *worker[In, Out], attempt int64) {
 	})
 }
 
+// await waits until the workers, which are lost, have handed on the outcomes of their tasks, but not for ever: an observer may hang.
+func await[In, Out any](workers []*worker[In, Out]) {
+	patience := time.NewTimer(patience)
+	defer patience.Stop()
+	for _, w := range workers {
+		select {
+		case <-w.gone:
+		case <-patience.C:
+			return
+		}
+	}
+}
+
 // giveUp returns what the attempt of w, which is lost, holds, and returns the
 // error that it is left with.
 func (w *worker[In, Out]) giveUp() error {

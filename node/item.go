@@ -51,13 +51,13 @@ func (r *run[S, In, Out]) next(w *worker[In, Out]) bool {
 // handle sees to it that the task of w gets a result; false if w is lost.
 func (r *run[S, In, Out]) handle(w *worker[In, Out]) bool {
 	err := r.do(w)
-	if w.isLost() {
+	if !w.settles() {
 		return false
 	}
 	w.busy = false
 	r.finish(&w.task, err)
 	r.finished()
-	return true
+	return w.settled()
 }
 
 // do works on the task of w. A panic of the user's code is the item's error.

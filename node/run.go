@@ -224,8 +224,11 @@ func (r *run[S, In, Out]) close() error {
 		f()
 	}
 	r.kill(context.Canceled)
+	var handing []*worker[In, Out]
 	for w := range left {
-		if w.lose() > idle {
+		if was := w.lose(); was == settling {
+			handing = append(handing, w)
+		} else if was > idle {
 			t := w.task
 			r.conclude(&t, w.giveUp())
 			if r.commit != nil && r.commit.wants(&t) {
@@ -234,6 +237,7 @@ func (r *run[S, In, Out]) close() error {
 			r.settle(&t)
 		}
 	}
+	await(handing)
 	r.out.close(func(res Result[In, Out]) Result[In, Out] {
 		res.Out, res.Err = r.b.standIn(res.In), stopped
 		r.tell(event.ItemAbandoned, &task[In, Out]{res: res})

@@ -131,6 +131,19 @@ func TestNilParts(t *testing.T) {
 	}
 }
 
+// They have no workers, so a run would not end.
+func TestZeroValuesFail(t *testing.T) {
+	var b node.Batch[*state, int, int]
+	_, err := b.All(t.Context(), []int{1})
+	assertProblems(t, err, "constructor")
+	for _, err := range b.Stream(t.Context(), node.Slice([]int{1})) {
+		assertProblems(t, err, "constructor")
+	}
+	var s node.Step[*state]
+	_, err = s.Run(t.Context(), nil)
+	assertProblems(t, err, "constructor")
+}
+
 func TestSettingsAreFrozenByTheFirstRun(t *testing.T) {
 	for name, tc := range map[string]struct {
 		set   func(b batch)

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/occurrence"
@@ -13,10 +14,11 @@ import (
 // in an attempt may read them: it changes none from there on. What a lost worker
 // still does changes nothing.
 type worker[In, Out any] struct {
-	state    atomic.Int64 // idle, lost, or the number of the attempt that it is in
-	attempts int64        // so far
-	item     item[In]     // that the task is for
-	busy     bool         // it has a task
+	state    atomic.Int64  // idle, lost, settling, or the number of the attempt that it is in
+	gone     chan struct{} // closed when its goroutine ends
+	attempts int64         // so far
+	item     item[In]      // that the task is for
+	busy     bool          // it has a task
 	task     task[In, Out]
 	lane     inflight.Lane    // of its calls, if they are all on one guard under one context; nil if there are none yet
 	watch    *watcher         // nil: no observer, or no retries
@@ -42,6 +44,7 @@ func (w *worker[In, Out]) told(err error) {
 const (
 	idle int64 = -iota
 	lost
+	settling // its task has ended, and the outcome is being handed on
 )
 
 // begin returns the number of a new attempt; false if w is lost.
@@ -59,11 +62,17 @@ func (w *worker[In, Out]) lose() (state int64) { return w.state.Swap(lost) }
 // loseIn leaves w behind if it still makes that attempt.
 func (w *worker[In, Out]) loseIn(attempt int64) bool { return w.state.CompareAndSwap(attempt, lost) }
 
+// settles reports whether w may hand on the outcome of its task. A run that leaves w behind waits until it has.
+func (w *worker[In, Out]) settles() bool { return w.state.CompareAndSwap(idle, settling) }
+
+// settled is for when it has; false if w is lost.
+func (w *worker[In, Out]) settled() bool { return w.state.CompareAndSwap(settling, idle) }
+
 func (w *worker[In, Out]) isLost() bool { return w.state.Load() == lost }
 
 // hireLocked starts a worker, with first as its first task unless that is nil.
 func (r *run[S, In, Out]) hireLocked(first *task[In, Out]) {
-	w := &worker[In, Out]{}
+	w := &worker[In, Out]{gone: make(chan struct{})}
 	if r.retries {
 		w.watch = &watcher{node: r.b.name}
 	}
@@ -104,7 +113,11 @@ func (r *run[S, In, Out]) read() {
 // emptyLocked ends the run when nothing is left of it.
 func (r *run[S, In, Out]) emptyLocked() {
 	switch {
-	case len(r.workers) > 0 || r.reads || r.closed:
+	case len(r.workers) > 0 || r.closed:
+	case r.reads:
+		if r.intake.Err() != nil { // no item needs the grace period, and the input may not return
+			r.undo = append(r.undo, time.AfterFunc(patience, r.end).Stop)
+		}
 	case r.commit != nil:
 		r.commit.finish(true)
 	default:
@@ -114,13 +127,16 @@ func (r *run[S, In, Out]) emptyLocked() {
 
 func (r *run[S, In, Out]) work(w *worker[In, Out]) {
 	returned := false
+	defer close(w.gone)
 	defer func() {
 		switch {
-		case w.lose() == lost: // another has the place
-		case w.busy: // runtime.Goexit in user code: another takes the place
+		case w.busy && w.settles(): // runtime.Goexit in user code: another takes the place
 			r.finish(&w.task, errGoexit)
 			r.finished()
-			r.replace(w, nil)
+			if w.settled() {
+				r.replace(w, nil)
+			}
+		case w.lose() == lost: // another has the place
 		default:
 			if !returned { // runtime.Goexit in the input or in WithKey: the item has no worker
 				r.missed(errGoexit)

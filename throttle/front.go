@@ -214,9 +214,36 @@ func (l *Limiter) pumpFrontsLocked(now instant) {
 // now, so that they come here before the queue uses the limiter up.
 func (l *Limiter) tryDueLocked(now instant) {
 	at := l.clock.At(now)
+	if !l.awaits || l.awaited.After(at) {
+		return
+	}
+	l.awaits = false
 	for _, j := range l.heads {
-		if j.blocked != l && j.due(at) {
+		switch {
+		case j.blocked == l || j.turn || j.never:
+		case j.room.After(at):
+			l.awaitLocked(j.room)
+		default: // what it waits for then is noted when it is tried
 			l.tryLaterLocked(j)
+		}
+	}
+}
+
+// awaitLocked notes that a call waits for room in another limiter until at.
+func (l *Limiter) awaitLocked(at time.Time) {
+	if !l.awaits || at.Before(l.awaited) {
+		l.awaits, l.awaited = true, at
+	}
+}
+
+// awaitLocked has the other limiters of j try it when there is room where it is blocked.
+func (j *joint) awaitLocked() {
+	if j.turn || j.never {
+		return
+	}
+	for _, l := range j.order {
+		if l != j.blocked {
+			l.awaitLocked(j.room)
 		}
 	}
 }

@@ -1,19 +1,23 @@
 package throttle
 
-import (
-	"slices"
-	"time"
-)
+import "slices"
 
 // try admits j if all its limiters have room and it is its turn in each, and reports
 // whether j has been served. It appends the calls to try next.
 func (j *joint) try(tries *[]*joint) (served bool) {
 	j.lock()
 	var first []*joint
-	defer func() { *tries = slices.Concat(*tries, first, release(j.order)) }() // also if a governor ends the goroutine
+	returned := false
+	defer func() { // also if a governor ends the goroutine
+		if !returned && !j.ended {
+			j.awaitLocked()
+		}
+		*tries = slices.Concat(*tries, first, release(j.order))
+	}()
 	if !j.ended && j.at >= 0 {
 		if h := j.forerunnerLocked(); h != nil {
 			first = []*joint{h, j}
+			returned = true
 			return false
 		}
 	}
@@ -31,14 +35,22 @@ func (j *joint) try(tries *[]*joint) (served bool) {
 	default:
 		j.tryLocked()
 	}
+	returned = true
 	return j.ended
 }
 
 // forerunnerLocked is the call of another line that is to be tried before j: it
 // needs one of the same limiters, and was the first of its line before j was.
 func (j *joint) forerunnerLocked() (first *joint) {
+	own := int32(0)
+	if j.untried.Load() {
+		own = 1
+	}
 	for _, l := range j.order {
 		l.tryDueLocked(l.nowLocked())
+		if l.untried.Load() <= own {
+			continue
+		}
 		for _, h := range l.heads {
 			if h != j && h.untried.Load() && h.came < j.came && (first == nil || h.came < first.came) {
 				first = h
@@ -58,11 +70,6 @@ func (l *Limiter) tryLaterLocked(j *joint) {
 	for _, o := range j.order {
 		o.untried.Add(1)
 	}
-}
-
-// due reports whether j waits for room that there is by now.
-func (j *joint) due(now time.Time) bool {
-	return !j.turn && !j.never && !j.room.After(now)
 }
 
 func (j *joint) tryLocked() {
@@ -112,6 +119,7 @@ func (j *joint) obstructedLocked(passed *[]*joint) bool {
 		if !j.never {
 			j.room = l.clock.At(now + h.wait)
 		}
+		j.awaitLocked()
 		if mine {
 			overtaken := j.overtaken.Swap(false)
 			j.claims = overtaken || j.claims

@@ -65,6 +65,8 @@ type state struct {
 	joined     int              // joint calls that wait and need this limiter
 	heads      []*joint         // the first of each line that needs this limiter
 	untried    atomic.Int32     // heads that may be admitted, and are tried before anything else here
+	awaits     bool             // some of the heads wait for room in another limiter
+	awaited    time.Time        // none of these is due before
 	arrivals   int64
 	tries      []*joint        // to be tried when the lock is given up
 	recheck    bool            // some that wait may have to be turned away

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+
+	"github.com/headrace/headrace/fault"
 )
 
 // Setup is the life of something that is configured step by step and used
@@ -61,8 +63,11 @@ func (s *Setup) Change(setting string, f func()) {
 	s.fine.Store(false)
 }
 
-// Err returns the problems so far, joined.
+// Err returns the problems so far, joined. A Setup without Init is a problem: what it is in is a zero value.
 func (s *Setup) Err() error {
+	if s.owner == "" {
+		return &fault.FieldError{Owner: "headrace", Field: "constructor", Problem: "this is a zero value: use the constructor, such as flow.New or node.Map"}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return errors.Join(errors.Join(s.problems...), errors.Join(s.late...))

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/internal/invalid"
 )
 
@@ -30,6 +31,12 @@ func TestSetupCollectsProblems(t *testing.T) {
 	assert.EqualError(t, s.Err(), "node: A: is bad")
 	assert.EqualError(t, s.Use(s.Err), "node: A: is bad")
 	assert.EqualError(t, s.Err(), "node: A: is bad", "it stays bad")
+}
+
+func TestSetupOfAZeroValue(t *testing.T) {
+	var s invalid.Setup
+	assert.ErrorContains(t, s.Use(s.Err), "use the constructor")
+	assert.ErrorAs(t, s.Err(), new(*fault.FieldError))
 }
 
 func TestSetupIsFrozenByTheFirstUse(t *testing.T) {
