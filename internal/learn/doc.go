@@ -15,8 +15,8 @@
 //
 //   - [Tally] measures the rate between two, with [History] and [Fates]; [Spans] measures the windows in which a provider counts.
 //   - [Claim] decides whether refusals that name no limit are those of a cap, with [Repeats], [LevelCounts] and [Crowd].
-//   - [Noise] finds random ones, which no rate prevents, [Foreign] those about another limit, and [Collisions] those of calls that
-//     came at the same moment as others.
+//   - [Noise] finds random ones, which neither a lower pace nor, in undercap.go, a lower bound prevents, [Foreign] those about
+//     another limit, and [Collisions] those of calls that came at the same moment as others.
 //   - [Overload] bounds the calls in flight when the whole service is full.
 //
 // These end what no longer holds:

@@ -1,20 +1,19 @@
 package learn
 
-// Noise looks for refusals that do not become fewer when the pace falls, or a bound that hovers. A limit
+// Noise finds refusals that do not become rarer as the pace, or a bound that hovers, is lowered. A limit
 // explains two or three cuts in a row: the pace is below it then, and the next
 // refusal comes only above the rate that was measured. Noise goes on at any pace,
-// and is never away for long. Where too many of the calls are refused, it is a limit that has fallen, or others use the same cap,
-// which shows when the bound is restored.
+// and is never away for long. Where too many of the calls are refused, it is a limit that has fallen.
 type Noise struct {
 	Share float64 // of all calls that are refused for nothing; 0: none is known
 
 	at          float64 // when the newest call left
-	seen        float64 // likewise at the last refusal within the share
+	seen        float64 // likewise at the last refusal of a pace within the share
 	most        float64 // the share is no larger
 	of          Value   // what the unexplained cuts are of: OfFlight or OfCalls
 	before      float64 // that before the first of them
-	fallen      float64 // what the bound had fallen to when it was restored
-	tested      float64 // of sent: until then, too many refusals undo that
+	suspected   float64 // when the newest call had left at the last of them
+	restored    restored
 	sent        float64
 	refused     float64 // of these, all in an epoch
 	unexplained float64
@@ -31,10 +30,10 @@ type Opinion uint8
 
 // The opinions.
 const (
-	Believe Opinion = iota // it says something about the rate
+	Believe Opinion = iota // it says something about the limit
 	Ignore                 // it is noise
 	Restore                // it and those before it were
-	Undo                   // they were not: more are refused since the bound is restored
+	Undo                   // they were not: more are refused since the bound was restored
 )
 
 const (
@@ -49,11 +48,14 @@ const (
 )
 
 // Know says that so large a share of calls is refused for nothing.
-func (n *Noise) Know(share float64) { n.Share, n.most, n.seen, n.tested = share, noisy, n.at, 0 }
+func (n *Noise) Know(share float64) {
+	n.Share, n.most, n.seen = share, noisy, n.at
+	n.restored = restored{}
+}
 
 // Sent notes a call that left at a moment. It reports whether the share that was known ends, because its last refusal was too long ago.
 func (n *Noise) Sent(at float64) (ends bool) {
-	if n.sent++; n.sent > n.last+memory {
+	if n.sent++; n.sent > n.last+memory || at >= n.suspected+remembered {
 		n.unexplained = 0
 	}
 	n.need = max(0, n.need-1.0/memory)
@@ -83,23 +85,6 @@ func (n *Noise) Refused(measured, believed, pace float64) Opinion {
 	return n.weigh(believed, pace, paceFell)
 }
 
-// UnderCap judges one where a bound on the calls in flight hovers. grown is whether the bound had grown by a cut since the last one.
-// At a low bound, refusals under a cap that others share look like noise. A share that rises with the bound is none.
-func (n *Noise) UnderCap(bound float64, grown bool) Opinion {
-	n.turnTo(OfFlight)
-	switch known := n.Share > 0; {
-	case !known && grown:
-		return n.expect(bound)
-	case !known && n.unexplained == 0 && bound < hoverLeast:
-		return Believe
-	}
-	opinion := n.weigh(bound, bound, 0.5)
-	if opinion == Restore {
-		n.most, n.fallen, n.tested = n.Share, bound, n.sent+recent
-	}
-	return opinion
-}
-
 // turnTo drops what could not be explained of another value.
 func (n *Noise) turnTo(of Value) {
 	if n.of != of {
@@ -115,11 +100,11 @@ func (n *Noise) expect(believed float64) Opinion {
 	return Believe
 }
 
-// weigh takes in a refusal that no limit explains. It is noise if now has fallen to a part fell of what was believed before
+// weigh takes in a refusal that no limit explains. It is noise if the current value is below a share of what was believed before
 // the first of them.
-func (n *Noise) weigh(believed, now, fell float64) Opinion {
+func (n *Noise) weigh(believed, current, below float64) Opinion {
 	if n.Share > 0 {
-		return n.Absorb()
+		return n.absorb(1)
 	}
 	if n.unexplained == 0 {
 		n.before, n.sent, n.last, n.early, n.between, n.refused = believed, 0, 0, 0, 0, 1
@@ -129,12 +114,12 @@ func (n *Noise) weigh(believed, now, fell float64) Opinion {
 		n.between++
 		n.early += n.last
 	}
-	n.last = n.sent
-	if n.unexplained < max(n.need, convinced) || now >= fell*n.before || !n.looksRandom() {
+	n.last, n.suspected = n.sent, n.at
+	if n.unexplained < max(n.need, convinced) || current >= below*n.before || !n.looksRandom() {
 		return Believe
 	}
 	n.Know(min(noisy, n.refused/n.sent))
-	n.leak, n.unexplained = 0, 0
+	n.leak, n.exceeded, n.unexplained = 0, 0, 0
 	return Restore
 }
 
@@ -148,31 +133,29 @@ func (n *Noise) rarer() bool { return n.early < trend*n.between*n.last }
 // Forget drops what could not be explained, because it is now.
 func (n *Noise) Forget() { n.unexplained = 0 }
 
-// Before is the pace or the bound before random rejections began to lower it.
+// Before is the pace before random rejections began to lower it.
 func (n *Noise) Before() float64 { return n.before }
-
-// Fallen is what the bound had fallen to when it was restored.
-func (n *Noise) Fallen() float64 { return n.fallen }
 
 // Absorb counts one more refusal as one of the known share, if it is within that. If there are
 // too many, again and again, it was no noise.
-func (n *Noise) Absorb() Opinion { return n.absorb(1) }
+func (n *Noise) Absorb() Opinion {
+	n.turnTo(OfCalls)
+	return n.absorb(1)
+}
 
 func (n *Noise) absorb(weight float64) Opinion {
 	if n.Share == 0 {
 		return Believe
 	}
-	n.Share, n.seen = min(n.most, n.Share+1.0/memory), n.at
+	n.Share = min(n.most, n.Share+1.0/memory)
+	if n.of == OfCalls {
+		n.seen = n.at
+	}
 	if n.leak += weight; n.leak < convinced {
 		return Ignore
 	}
 	n.leak, n.unexplained = 0, 0
-	n.exceeded++
-	switch tested := n.sent < n.tested; {
-	case tested:
-		n.disprove()
-		return Undo
-	case n.exceeded >= convinced:
+	if n.exceeded++; n.exceeded >= convinced {
 		n.disprove()
 	}
 	return Believe
@@ -182,34 +165,6 @@ func (n *Noise) absorb(weight float64) Opinion {
 func (n *Noise) disprove() {
 	n.Share, n.exceeded = 0, 0
 	n.need = min(needMost, max(n.need, convinced)*2)
-}
-
-// randomUnderCap reports refusals that no cap explains where the bound hovers, and counts them.
-func (m *Machine) randomUnderCap(now float64, c Call) bool {
-	f := &m.Flight
-	if f.mode != hovering || f.part || !f.Claimed || m.off.Has(StrayRule) {
-		return false
-	}
-	known, before := m.noise.Share > 0, float64(m.InFlight())
-	opinion := m.noise.UnderCap(f.bound, f.cutsAboveLast() >= 1)
-	m.noteNoNoise(now, known)
-	d := Decision{At: now, Of: OfFlight, From: before}
-	switch opinion {
-	case Believe:
-		return false
-	case Ignore:
-		return true
-	case Restore:
-		f.HoverAt(m.noise.Before())
-		d.Kind, d.Why = Grow, WhyNoise
-	case Undo:
-		f.HoverAt(min(f.bound, m.noise.Fallen()))
-		d.Kind, d.Why = Cut, WhyNotYet
-		m.mark(now, c)
-	}
-	d.To = float64(m.InFlight())
-	m.note(d)
-	return true
 }
 
 // judgeRandom reports refusals that no rate would have prevented, and counts them. One that asks for a wait is the limit's,
@@ -252,7 +207,7 @@ func (m *Machine) claimWasRandom(now float64) bool {
 	m.claim.repeats.Forget()
 	m.stopLevels(now)
 	m.Flight.Restart(m.claim.level)
-	m.note(Decision{At: now, Kind: Verdict, To: share, Why: WhyNoise})
+	m.note(Decision{At: now, Kind: Verdict, To: share, Why: WhyNoiseInFlight})
 	return true
 }
 

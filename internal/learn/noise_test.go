@@ -227,6 +227,14 @@ func TestAShareOfNoiseEndsWithoutRefusals(t *testing.T) {
 	assert.False(t, n.Sent(20+remembered), "once")
 }
 
+func TestAShareThatIsRestoredIsOneThatIsKnown(t *testing.T) {
+	r := runMachine(Config{Saved: Saved{Noise: 0.05}})
+	for range convinced - 1 {
+		assert.Equal(t, Ignore, r.noise.Absorb())
+	}
+	assert.Greater(t, r.noise.Share, 0.05)
+}
+
 func TestWhatAShareNeedsAsEvidenceFalls(t *testing.T) {
 	n := Noise{need: needMost}
 	for range memory {
@@ -307,7 +315,8 @@ func TestEchoesCountInTheShareOfNoise(t *testing.T) {
 func TestAShareThatWasNoneNeedsMoreEvidenceEachTime(t *testing.T) {
 	var n Noise
 	for _, want := range []float64{8, 16, needMost, needMost} {
-		n.Share, n.exceeded, n.leak = 0.05, convinced-1, convinced
+		n.Know(0.05)
+		n.exceeded, n.leak = convinced-1, convinced
 		assert.Equal(t, Believe, n.Absorb())
 		assert.Zero(t, n.Share)
 		assert.InDelta(t, want, n.need, 0)

@@ -45,7 +45,7 @@ func TestNoiseEndsATrial(t *testing.T) {
 		r.last.Others = 0 // no cap refuses a call that is alone
 		r.judge(21, Call{Seq: r.last.Seq, At: 20}, &Refusal{}, false)
 	}
-	assert.Equal(t, WhyNoise, r.decided[len(r.decided)-1].Why)
+	assert.Equal(t, WhyNoiseInFlight, r.decided[len(r.decided)-1].Why)
 	assert.False(t, r.levels.trying)
 }
 

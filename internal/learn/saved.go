@@ -78,7 +78,7 @@ func (m *Machine) restore(s *Saved) {
 		m.Door.rtt = min(max(tiny, s.Refusal), mostRefusal)
 	}
 	m.tally.perCall = min(max(0, s.PerCall), mostPerCall)
-	m.noise.Share = min(max(0, s.Noise), noisy)
+	m.noise.Know(min(max(0, s.Noise), noisy))
 	if s.Window >= interruption { // a shorter one is never measured
 		m.setWindow(min(s.Window, mostWindow))
 	}

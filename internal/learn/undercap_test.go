@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -18,7 +19,7 @@ func (n *Noise) sink(first float64, refusals, calls int, grown bool) (last Opini
 			n.Sent(0)
 		}
 		n.Hit()
-		last = n.UnderCap(bound, grown)
+		last = n.UnderCap(bound, 0, grown)
 	}
 	return last, bound
 }
@@ -44,8 +45,7 @@ func TestRefusalsWhileABoundSinksAreNoise(t *testing.T) {
 			assert.Equal(t, c.want, opinion)
 			assert.Equal(t, c.want == Restore, n.Share > 0)
 			if c.want == Restore {
-				assert.InDelta(t, c.first, n.Before(), 1e-9)
-				assert.InDelta(t, bound, n.Fallen(), 1e-9)
+				assert.InDelta(t, bound, n.restored.from, 1e-9)
 			}
 		})
 	}
@@ -60,26 +60,64 @@ func TestRefusalsThatBecomeRarerAsTheBoundSinksAreACaps(t *testing.T) {
 	assert.Equal(t, Believe, opinion)
 }
 
-// What is restored is on trial for the next recent calls.
-func TestANoiseThatIsMoreOnceTheBoundIsRestoredWasNone(t *testing.T) {
+// Growth takes one of the cuts back, and all of them once the bound is where it was.
+func TestGrowthExplainsCutsOfABound(t *testing.T) {
 	for name, c := range map[string]struct {
-		calls int // before four refusals in a row
+		grown []float64 // bounds
 		want  Opinion
-		need  float64
 	}{
-		"at once": {0, Undo, 2 * convinced},
-		"in time": {recent - 1, Undo, 2 * convinced},
-		"later":   {recent, Believe, 0},
+		"never":           {nil, Restore},
+		"once":            {[]float64{9}, Restore},
+		"four times":      {[]float64{9, 8, 7, 6}, Believe},
+		"to where it was": {[]float64{10}, Believe},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var n Noise
-			n.sink(10, 7, 20, false)
+			n.sink(10, 6, 20, false)
+			for _, bound := range c.grown {
+				assert.Equal(t, Believe, n.UnderCap(bound, 0, true))
+			}
+			last, _ := n.sink(4.9, 1, 20, false)
+			assert.Equal(t, c.want, last)
+		})
+	}
+}
+
+func TestCutsThatAreLongAgoAreNoEvidence(t *testing.T) {
+	for after, want := range map[float64]Opinion{remembered - 1: Restore, remembered: Believe} {
+		var n Noise
+		n.sink(10, 6, 20, false)
+		n.Sent(after)
+		last, _ := n.sink(4.9, 1, 0, false)
+		assert.Equal(t, want, last, "%v s later", after)
+	}
+}
+
+// Calls that left before the trial ended belong to it, whenever their refusals are received.
+func TestMoreRefusalsOnceABoundIsRestoredShowACap(t *testing.T) {
+	for name, c := range map[string]struct {
+		first float64 // bound
+		calls int     // before four refusals in a row
+		later float64 // calls after the refused ones
+		want  Opinion
+		need  float64
+	}{
+		"at once":                     {10, 0, 0, Undo, 2 * convinced},
+		"in time":                     {10, recent, 0, Undo, 2 * convinced},
+		"later":                       {10, recent + 1, 0, Believe, 0},
+		"in time, but heard of later": {10, recent + 20, 20, Undo, 2 * convinced},
+		"a large bound":               {100, 80, 0, Undo, 2 * convinced},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var n Noise
+			n.sink(c.first, 7, 20, false)
 			for range c.calls {
 				n.Sent(0)
 			}
 			var last Opinion
 			for range convinced {
-				last = n.UnderCap(10, false)
+				assert.Positive(t, n.Share)
+				last = n.UnderCap(c.first, c.later, false)
 			}
 			assert.Equal(t, c.want, last)
 			assert.Equal(t, c.want == Believe, n.Share > 0)
@@ -99,12 +137,39 @@ func TestARateThatIsRestoredIsNotOnTrial(t *testing.T) {
 }
 
 // Others that fill the cap refuse more of the calls as the bound grows.
-func TestAShareUnderACapDoesNotRise(t *testing.T) {
+func TestAShareUnderACapIsNoLargerThanAtFirst(t *testing.T) {
 	var n Noise
 	n.sink(10, 7, 20, false)
 	share := n.Share
-	n.Absorb()
+	for range 30 {
+		n.Sent(0)
+	}
+	assert.Less(t, n.Share, share)
+	for range 20 {
+		n.leak = 0
+		assert.Equal(t, Ignore, n.UnderCap(10, 0, true))
+	}
 	assert.InDelta(t, share, n.Share, 1e-9)
+}
+
+func TestAShareUnderACapEndsWhateverIsRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		refused func(*Noise) Opinion
+		ends    bool
+	}{
+		"a bound": {func(n *Noise) Opinion { return n.UnderCap(10, 0, false) }, true},
+		"a pace":  {func(n *Noise) Opinion { return n.Refused(90, 100, 100) }, false},
+		"neither": {(*Noise).Absorb, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var n Noise
+			n.Know(noisy)
+			n.Sent(remembered - 1)
+			assert.Equal(t, Ignore, c.refused(&n))
+			assert.Equal(t, c.ends, n.Sent(remembered))
+			assert.Equal(t, !c.ends, n.Share > 0)
+		})
+	}
 }
 
 // sinks is a machine with a bound that has hovered at ten, and was cut by refusals that no cap explains.
@@ -124,7 +189,7 @@ func sinks(refusal Refusal, off Rules, part bool) (r *machineRun, at float64) {
 	return r, at + 0.1
 }
 
-func TestABoundThatRandomRejectionsHaveLoweredIsRestored(t *testing.T) {
+func TestABoundThatRandomRejectionsHaveLoweredIsRaised(t *testing.T) {
 	for name, c := range map[string]struct {
 		refusal Refusal
 		off     Rules
@@ -138,24 +203,59 @@ func TestABoundThatRandomRejectionsHaveLoweredIsRestored(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, _ := sinks(c.refusal, c.off, c.part)
-			assert.Equal(t, c.want, r.reasons(WhyNoise))
-			assert.Equal(t, c.want == 1, r.InFlight() >= 9)
+			assert.Equal(t, c.want, r.reasons(WhyNoiseInFlight))
+			assert.Equal(t, c.want == 1, r.noise.Share > 0)
 			assert.Equal(t, hovering, r.Flight.mode)
+			if c.want == 1 {
+				fallen := r.noise.restored.from
+				assert.InDelta(t, 2*fallen, r.Flight.bound, 1e-9)
+				assert.InDelta(t, 2*fallen, r.Flight.level, 1e-9)
+				assert.InDelta(t, 4*fallen, r.higher.held, 1e-9, "the next trial is of more")
+				assert.Equal(t, Decision{At: r.decided[len(r.decided)-1].At, Kind: Grow, Of: OfFlight, From: math.Floor(fallen), To: math.Floor(2 * fallen), Why: WhyNoiseInFlight}, r.decided[len(r.decided)-1])
+			}
 		})
 	}
 }
 
+// However far a bound has fallen, it is raised by no more than a trial of twice of it would.
+func TestABoundIsRaisedToTwiceOfIt(t *testing.T) {
+	r := hoversAtTen(false)
+	r.slowBy = 1000
+	r.Flight.HoverAt(50)
+	r.noise = Noise{of: OfFlight, unexplained: 20, before: 1000, sent: 1000, last: 1000, refused: 20, early: 10000, between: 20}
+	r.Answered(1.7, r.send(1.6), Answer{InFlight: 50})
+	r.Refused(2, r.send(1.9), Refusal{})
+	assert.Equal(t, 100, r.InFlight())
+}
+
 func TestTheBoundFallsAgainIfMoreIsRejectedThen(t *testing.T) {
 	r, at := sinks(Refusal{}, 0, false)
+	fallen := r.noise.restored.from
 	for range convinced {
-		assert.GreaterOrEqual(t, r.InFlight(), 9)
+		assert.InDelta(t, 2*fallen, r.Flight.bound, 1e-9)
 		r.Refused(at+0.2, r.send(at+0.1), Refusal{})
 		at += 0.1
 	}
-	assert.Less(t, r.InFlight(), 6)
+	assert.InDelta(t, fallen, r.Flight.bound, 1e-9)
 	assert.Equal(t, 1, r.reasons(WhyNoNoise))
 	assert.Equal(t, 1, r.reasons(WhyNotYet))
 	assert.True(t, r.Flight.Claimed)
+	assert.InDelta(t, at+0.1, r.epoch.at, 1e-9, "the calls that are out have left before it")
+	assert.InDelta(t, 2*fallen, r.higher.held, 1e-9)
+}
+
+// No cap refuses calls that are alone, again and again.
+func TestACapIsRefutedAlthoughAShareIsKnown(t *testing.T) {
+	r, at := sinks(Refusal{}, 0, false)
+	for i := range 2 {
+		assert.True(t, r.Flight.Claimed, "refusal %d", i)
+		c := r.send(at + 0.1)
+		c.Others = 0
+		r.Refused(at+0.2, c, Refusal{})
+		at += 0.2
+	}
+	assert.False(t, r.Flight.Claimed)
+	assert.Positive(t, r.noise.Share)
 }
 
 // What no rate explains says nothing about a cap, and the other way round: a pace is no bound.
@@ -174,9 +274,16 @@ func TestUnexplainedCutsOfABoundAndOfAPaceAreNotMixed(t *testing.T) {
 }
 
 func TestABoundThatBeginsToHoverHasNoUnexplainedCuts(t *testing.T) {
-	r := runMachine(Config{Initial: 20, Max: 100})
-	r.noise.unexplained = 3
-	r.Flight.Claimed, r.claim.shared = true, true
-	r.cutFlight(1, Call{Seq: 1, At: 1, Others: 10}, false)
-	assert.Zero(t, r.noise.unexplained)
+	for name, f := range map[string]func(*machineRun){
+		"it has grown":          func(r *machineRun) { r.Flight.Claimed = true; r.cutFlight(1, Call{Seq: 1, At: 1, Others: 10}, false) },
+		"a cap is claimed anew": func(r *machineRun) { r.Flight.Hover(10); r.claimCap(1, Call{Seq: 1, At: 1, Others: 10}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := runMachine(Config{Initial: 20, Max: 100})
+			r.noise.unexplained = 3
+			r.claim.shared = true
+			f(r)
+			assert.Zero(t, r.noise.unexplained)
+		})
+	}
 }

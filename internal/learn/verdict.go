@@ -83,7 +83,7 @@ func (m *Machine) cause(now float64, c Call, r *Refusal) verdict {
 		return isNothing
 	case r.asksToWait():
 		return isRate
-	case m.randomUnderCap(now, c):
+	case m.randomInFlight(now, c):
 		return isRandom
 	case m.looksLikeCap(c, r):
 		return isCap
@@ -156,6 +156,7 @@ const standBy = 1.2 // times the pace or the rate before: the pace while a cap h
 // claimCap begins a claim: the calls in flight are bounded, and the rate is kept in reserve.
 func (m *Machine) claimCap(now float64, c Call) {
 	m.claim.Begin(c, float64(m.hits))
+	m.noise.Forget() // what no other claim explained
 	m.note(Decision{At: now, Kind: Verdict, To: float64(c.Others), Why: WhyCap})
 	if m.Calls.On {
 		m.Calls.Set(standBy*m.Calls.Pace(), m.cycle())
