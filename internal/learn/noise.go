@@ -50,6 +50,7 @@ const (
 // Know says that so large a share of calls is refused for nothing.
 func (n *Noise) Know(share float64) {
 	n.Share, n.most, n.seen = share, noisy, n.at
+	n.leak, n.exceeded, n.unexplained = 0, 0, 0
 	n.restored = restored{}
 }
 
@@ -94,7 +95,7 @@ func (n *Noise) turnTo(of Value) {
 
 // expect takes in a refusal that a limit explains.
 func (n *Noise) expect(believed float64) Opinion {
-	if n.unexplained--; n.unexplained < 0 || believed >= n.before {
+	if n.unexplained = max(0, n.unexplained-1); believed >= n.before {
 		n.unexplained = 0
 	}
 	return Believe
@@ -119,7 +120,6 @@ func (n *Noise) weigh(believed, current, below float64) Opinion {
 		return Believe
 	}
 	n.Know(min(noisy, n.refused/n.sent))
-	n.leak, n.exceeded, n.unexplained = 0, 0, 0
 	return Restore
 }
 
@@ -154,7 +154,7 @@ func (n *Noise) absorb(weight float64) Opinion {
 	if n.leak += weight; n.leak < convinced {
 		return Ignore
 	}
-	n.leak, n.unexplained = 0, 0
+	n.leak = 0
 	if n.exceeded++; n.exceeded >= convinced {
 		n.disprove()
 	}

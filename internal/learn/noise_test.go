@@ -214,6 +214,31 @@ func TestNoiseShareFollowsWhatComes(t *testing.T) {
 	}
 }
 
+func TestAShareOfNoiseBeginsAnew(t *testing.T) {
+	var n Noise
+	n.sink(10, 7, 20, false)
+	n.Sent(100)
+	n.leak, n.exceeded, n.unexplained = convinced-1, convinced-1, convinced-1
+	n.Know(0.05)
+	for range convinced - 1 {
+		assert.Equal(t, Ignore, n.UnderCap(10, 0, false))
+	}
+	assert.Equal(t, Believe, n.UnderCap(10, 0, false), "no bound is on trial any more")
+	assert.Positive(t, n.Share)
+	assert.Zero(t, n.unexplained)
+	assert.False(t, n.Sent(100+remembered-1))
+	assert.True(t, n.Sent(100+remembered))
+}
+
+func TestARefusalThatTheRateExplainsIsNoCredit(t *testing.T) {
+	var n Noise
+	noiseAfter(&n, 1, 20, 0.8, 0.9)
+	for range 3 {
+		n.Refused(80, 80, 80)
+	}
+	assert.Equal(t, Restore, noiseAfter(&n, 4, 20, 0.8, 0.9))
+}
+
 func TestAShareOfNoiseEndsWithoutRefusals(t *testing.T) {
 	var n Noise
 	n.Sent(10)

@@ -59,7 +59,6 @@ func (m *Machine) randomInFlight(now float64, c Call) bool {
 		d.Kind, d.Why = Cut, WhyNotYet
 		m.mark(now, c)
 	}
-	m.stopLevels(now)
 	m.rememberLevel(now, before, f.bound, false) // twice the new bound is tried next
 	d.To = float64(m.InFlight())
 	m.note(d)

@@ -237,11 +237,43 @@ func TestTheBoundFallsAgainIfMoreIsRejectedThen(t *testing.T) {
 		at += 0.1
 	}
 	assert.InDelta(t, fallen, r.Flight.bound, 1e-9)
+	last := r.decided[len(r.decided)-1]
+	assert.Equal(t, Decision{At: last.At, Kind: Cut, Of: OfFlight, From: math.Floor(2 * fallen), To: math.Floor(fallen), Why: WhyNotYet}, last)
 	assert.Equal(t, 1, r.reasons(WhyNoNoise))
 	assert.Equal(t, 1, r.reasons(WhyNotYet))
 	assert.True(t, r.Flight.Claimed)
 	assert.InDelta(t, at+0.1, r.epoch.at, 1e-9, "the calls that are out have left before it")
 	assert.InDelta(t, 2*fallen, r.higher.held, 1e-9)
+}
+
+func TestABoundThatIsLowerByNowIsNotRaised(t *testing.T) {
+	r, at := sinks(Refusal{}, 0, false)
+	r.Flight.HoverAt(2)
+	for range convinced {
+		r.Refused(at+0.2, r.send(at+0.1), Refusal{})
+		at += 0.1
+	}
+	assert.Equal(t, 1, r.reasons(WhyNotYet))
+	assert.Equal(t, 2, r.InFlight())
+}
+
+func TestOnlyABoundThatHoversUnderACapIsRaised(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Machine)
+		want   bool
+	}{
+		"it does":        {func(*Machine) {}, true},
+		"it is steady":   {func(m *Machine) { m.Flight.mode = steady }, false},
+		"without a cap":  {func(m *Machine) { m.Flight.Claimed = false }, false},
+		"where it grows": {func(m *Machine) { m.Flight.bound += 1.5 * hoverStep(10) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := hoversAtTen(false)
+			r.noise = Noise{of: OfFlight, unexplained: 20, before: 1000, sent: 1000, last: 1000, refused: 20, early: 10000, between: 20}
+			c.change(r.Machine)
+			assert.Equal(t, c.want, r.randomInFlight(2, r.send(1.9)))
+		})
+	}
 }
 
 // No cap refuses calls that are alone, again and again.
