@@ -117,6 +117,38 @@ func TestRefusalsOfABatchOnAnExecutor(t *testing.T) {
 	})
 }
 
+// An executor does not wait for a call that ignores the end of its timeout: the item fails, and the run goes on without it.
+func TestAnItemThatHangsOnAnExecutor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := open(t, executor.Config{Policy: guard.Policy{Timeout: time.Second}})
+		release := make(chan struct{})
+		batch := node.Map("m", func(_ context.Context, i int) (int, error) {
+			if i == 2 {
+				<-release
+			}
+			return i, nil
+		}).WithExecutor(x).WithParallel(1).WithOnError(node.MaxFailures(1))
+		items := []int{1, 2, 3, 4}
+
+		out, err := batch.All(t.Context(), items)
+		assert.Equal(t, []int{1, 0, 3, 4}, out)
+		failed, ok := errors.AsType[*node.BatchError](err)
+		require.True(t, ok, "%v", err)
+		assert.Equal(t, node.Counts{Total: 4, Done: 3, Failed: 1}, failed.Counts)
+		require.ErrorAs(t, err, new(*fault.HungError))
+
+		var errs []error
+		for r, err := range batch.Stream(t.Context(), node.Slice(items)) {
+			require.NoError(t, err)
+			errs = append(errs, r.Err)
+		}
+		require.Len(t, errs, 4)
+		require.ErrorAs(t, errs[1], new(*fault.HungError))
+		require.NoError(t, errors.Join(errs[0], errs[2], errs[3]))
+		close(release)
+	})
+}
+
 func TestPanicsAndStopsOfABatchOnAnExecutor(t *testing.T) {
 	x := open(t, executor.Config{Concurrency: 1})
 	_, err := node.Map("panics", func(context.Context, int) (int, error) { panic("boom") }).WithExecutor(x).All(t.Context(), []int{1})

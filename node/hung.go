@@ -24,6 +24,22 @@ func (r *run[S, In, Out]) watch(w *worker[In, Out], attempt int64) {
 	})
 }
 
+// leaveTo ends the attempt of w, which is lost, with err of the pool that it was made on, and has another worker conclude its task.
+func (r *run[S, In, Out]) leaveTo(w *worker[In, Out], err error) {
+	if err == nil {
+		err = errAbandoned
+	}
+	var failure error
+	if hung, ok := errors.AsType[*fault.HungError](err); ok {
+		failure = hung
+	}
+	w.abandon(failure)
+	w.told(err)
+	t := w.task
+	t.hung = err
+	r.replace(w, &t)
+}
+
 // await waits until the workers, which are lost, have handed on the outcomes of their tasks, but not for ever: an observer may hang.
 func await[In, Out any](workers []*worker[In, Out]) {
 	patience := time.NewTimer(patience)

@@ -195,11 +195,15 @@ func (r *run[S, In, Out]) send(ctx context.Context, w *worker[In, Out], c thrott
 		w.said = r.exec(ctx, w)
 		return w.said
 	}
-	return r.b.pool.Run(ctx, c, func(ctx context.Context) (err error) {
+	err := r.b.pool.Run(ctx, c, func(ctx context.Context) (err error) {
 		defer panics.Catch(&err) // a Pool need not recover panics
 		w.said = r.exec(ctx, w)
 		return w.said
 	})
+	if attempt := w.state.Load(); attempt > idle && w.loseIn(attempt) { // the pool has not waited for Exec to return
+		r.leaveTo(w, err)
+	}
+	return err
 }
 
 // exec makes one attempt at an item.
