@@ -107,9 +107,7 @@ func (c *Call) admit(ctx context.Context) (*attempt, error) {
 			k.number, k.queued = c.number, c.wait.queued
 			return k, nil
 		}
-		before := c.failed
-		again, err := c.repeats(ctx, nil, err)
-		if !again {
+		if before := c.failed; !c.repeats(ctx, nil, err) {
 			if before != nil {
 				err = fmt.Errorf("%w before another attempt after: %w", err, before)
 			}

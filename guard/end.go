@@ -38,7 +38,7 @@ func (c *Call) conclude(k *attempt, f *adaptive.Feedback) (again bool, err error
 	case refused(f.Verdict) && !f.Final && r.ended:
 		return c.rejected(k, f, &r)
 	}
-	return c.repeats(k.Context, f, err)
+	return c.repeats(k.Context, f, err), err
 }
 
 // finish releases what k holds and reports to the laws: the learner receives f, the others only that the call has ended. If a

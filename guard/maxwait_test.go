@@ -161,13 +161,12 @@ func TestAWaitForAnotherAttemptThatIsLongerThanMaxWait(t *testing.T) {
 		retryAfter time.Duration // of the failure
 		calls      int
 		ends       time.Duration
-		left       time.Duration // until the attempt that is not made
 	}{
-		"the first":          {guard.Policy{MaxWait: 2 * time.Second}, 0, 1, 0, 2 * time.Second},
-		"all of them":        {guard.Policy{MaxWait: 7 * time.Second}, 0, 3, 6 * time.Second, 8 * time.Second},
-		"one is as long":     {guard.Policy{MaxWait: 6 * time.Second}, 0, 2, 2 * time.Second, 4 * time.Second},
-		"as the server says": {guard.Policy{MaxWait: 20 * time.Second}, 30 * time.Second, 1, 0, 30 * time.Second},
-		"an open breaker":    {guard.Policy{MaxWait: 20 * time.Second, Breaker: &breaker.Config{Failures: 1, Open: time.Minute}}, 0, 1, 2 * time.Second, time.Minute + 2*time.Second},
+		"the first":          {guard.Policy{MaxWait: 2 * time.Second}, 0, 1, 0},
+		"all of them":        {guard.Policy{MaxWait: 7 * time.Second}, 0, 3, 6 * time.Second},
+		"one is as long":     {guard.Policy{MaxWait: 6 * time.Second}, 0, 2, 2 * time.Second},
+		"as the server says": {guard.Policy{MaxWait: 20 * time.Second}, 30 * time.Second, 1, 0},
+		"an open breaker":    {guard.Policy{MaxWait: 20 * time.Second, Breaker: &breaker.Config{Failures: 1, Open: time.Minute}}, 0, 1, 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -178,15 +177,25 @@ func TestAWaitForAnotherAttemptThatIsLongerThanMaxWait(t *testing.T) {
 					guard.Report(ctx, adaptive.Feedback{Verdict: adaptive.Transient, RetryAfter: c.retryAfter})
 					return io.ErrUnexpectedEOF
 				})
-				var limited *throttle.LimitedError
-				require.ErrorAs(t, err, &limited)
 				require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+				require.NotErrorIs(t, err, throttle.ErrLimited, "it was sent")
 				assert.Equal(t, c.calls, calls)
 				assert.Equal(t, c.ends, time.Since(began))
-				assert.Equal(t, &throttle.LimitedError{Limiter: "guard", RetryAfter: c.left}, limited)
 			})
 		})
 	}
+}
+
+// A breaker around the guard counts a failure for which MaxWait leaves no retry.
+func TestAFailureThatIsNotRetriedBecauseOfMaxWaitIsOneForABreaker(t *testing.T) {
+	g := made(t, guard.Policy{MaxWait: time.Second, Retry: &retry.Policy{Initial: 2 * time.Second, NoJitter: true}})
+	b, err := breaker.New(breaker.Config{Failures: 1})
+	require.NoError(t, err)
+	err = b.Do(t.Context(), func(ctx context.Context) error {
+		return do(ctx, g, func(context.Context) error { return io.ErrUnexpectedEOF })
+	})
+	require.Equal(t, io.ErrUnexpectedEOF, err)
+	assert.Equal(t, breaker.Open, b.Stats().State)
 }
 
 // The error of a call that waited for MaxWait counts the calls queued after it in its

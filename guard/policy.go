@@ -58,9 +58,10 @@ type Policy struct { //nolint:recvcheck // it is large, and Validate is for lite
 	// be set. A guard and those in Within have the same Store or none.
 	Store quota.Store
 
-	// MaxWait bounds all waiting of a call, also before retries; from the first 429 on,
-	// the time that its function takes counts too. 0 means no bound on the first admission and
-	// 15 minutes from the first 429. A Retry-After of more than ten minutes ends all
+	// MaxWait bounds all waiting of a call. The delays of Retry count too: a retry that would
+	// have to wait for longer is not made, and the call returns its failure. From the first 429
+	// on, the time that its function takes counts as well. 0 means no bound on the first
+	// admission and 15 minutes from the first 429. A Retry-After of more than ten minutes ends all
 	// calls at once, unless the MaxWait of the guard that learns is at least as long.
 	// So does a refusal when no call has got through for that MaxWait, or for 15
 	// minutes if that is longer.

@@ -17,22 +17,22 @@ import (
 )
 
 // repeats reports whether the call makes another attempt after err, and
-// prepares for it; else it returns the error of the call. f is nil if the attempt was not begun.
-func (c *Call) repeats(ctx context.Context, f *adaptive.Feedback, err error) (bool, error) {
+// prepares for it. f is nil if the attempt was not begun.
+func (c *Call) repeats(ctx context.Context, f *adaptive.Feedback, err error) bool {
 	if err == nil {
-		return false, nil
+		return false
 	}
 	policy := cmp.Or(inherited(c.guard, func(p *Policy) *retry.Policy { return p.Retry }), c.retry)
 	open, _ := errors.AsType[*breaker.OpenError](err)
 	switch {
 	case policy == nil, c.once, f == nil && open == nil:
-		return false, err
+		return false
 	case final(err), tooLate(ctx, err):
-		return false, err
+		return false
 	case f != nil && f.Final:
-		return false, err
+		return false
 	case policy.Retryable == nil && open == nil && f.Verdict == adaptive.OK: // an answer, such as a 400
-		return false, err
+		return false
 	}
 	if c.schedule == nil {
 		c.schedule = policy.Start()
@@ -42,7 +42,7 @@ func (c *Call) repeats(ctx context.Context, f *adaptive.Feedback, err error) (bo
 	}
 	delay, again := c.schedule.Next(err)
 	if !again {
-		return false, err
+		return false
 	}
 	if open != nil {
 		delay += open.RetryAfter // those that waited for the probe do not all become it
@@ -51,19 +51,18 @@ func (c *Call) repeats(ctx context.Context, f *adaptive.Feedback, err error) (bo
 		delay = max(delay, min(f.RetryAfter, longestPause))
 	}
 	if end, has := intake.Deadline(ctx); c.impatient && has && delay >= time.Until(end) {
-		return false, err
+		return false
 	}
 	spent := c.wait.spent + c.wait.until - c.wait.asked + delay
 	if most := c.guard.maxWait(); most > 0 && spent >= most && !c.patient {
-		limited := &throttle.LimitedError{Limiter: c.guard.name, RetryAfter: c.guard.retryAfter(delay, 0)}
-		return false, fmt.Errorf("%w before another attempt after: %w", limited, err)
+		return false // as with a deadline, the failure is the error of the call
 	}
 	c.delay, c.failed = delay, err
 	c.wait = waiting{spent: spent} // it queues anew
 	if w := inflight.WatcherOf(ctx); w != nil {
 		w.Retries(int(c.number), delay, err)
 	}
-	return true, err
+	return true
 }
 
 // longestPause is the longest wait before a retry that a failure may ask for, unless it is a rate limit.

@@ -223,7 +223,7 @@ func ClassOf(err error) string {
 		return "cancelled"
 	case errors.As(err, new(*adaptive.RateLimitHit)):
 		return "rate limit"
-	case late && !answered: // of a transport the caller gets the answer alone
+	case late:
 		return "limited for " + limited.RetryAfter.String()
 	case errors.Is(err, errStore):
 		return "store failed"
