@@ -111,7 +111,7 @@ func TestAFlowIsANodeAtSeveralPlaces(t *testing.T) {
 	requireTrail(t, flow.New("f", one).Then(step("between")).Then(two), node.Next, "x", "y", "between", "x", "y")
 }
 
-// With a time that grows with the square of the number of nodes, or with its cube, this takes hours.
+// With a time that grows with the cube of the number of nodes, this takes hours.
 func TestAFlowOfManyNodes(t *testing.T) {
 	const many = 10_000
 	steps := 0

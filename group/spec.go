@@ -44,7 +44,7 @@ func specOf(p *guard.Policy, to *invalid.Problems) (s spec) {
 	case len(p.Name) > mostName:
 		to.Addf("Name", "it has %d bytes: the maximum is %d", len(p.Name), mostName)
 	case !utf8.ValidString(p.Name):
-		to.Addf("Name", "it is not UTF-8, as it is sent to other processes: escape other bytes, such as in hexadecimal")
+		to.Addf("Name", "it is not valid UTF-8, which the protocol of groups requires: write other bytes in hexadecimal")
 	}
 	if p.Store != nil {
 		to.Addf("Store", "the group shares the limits itself: leave one of the two out")

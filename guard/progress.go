@@ -21,7 +21,7 @@ type Progress struct {
 	Failures int `json:"failures,omitempty"`
 	// Since is when the waiting began that MaxWait bounds, if the last attempt was rejected for rate.
 	Since time.Time `json:"since,omitzero"`
-	// Waited is the waiting that MaxWait has counted if the last attempt failed, Delay included, in nanoseconds.
+	// Waited is the time that counts towards MaxWait, Delay included, if the last attempt failed, in nanoseconds.
 	Waited time.Duration `json:"waited,omitempty"`
 	// Delay is how long the next attempt has to wait, in nanoseconds.
 	Delay time.Duration `json:"delay,omitempty"`

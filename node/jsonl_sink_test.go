@@ -172,7 +172,7 @@ func TestAFileHasOneWriterAtATime(t *testing.T) {
 	require.NoError(t, run(first))
 	err := run(second)
 	require.ErrorIs(t, err, node.ErrFileBusy)
-	assert.ErrorContains(t, err, path+": it is being written by another run, or by one of this process that has not closed it")
+	assert.ErrorContains(t, err, path+": another run is writing it, or a run in this process has not closed it")
 	require.NoError(t, first.Close())
 	require.ErrorIs(t, run(second), node.ErrNotResults)
 	require.NoError(t, second.Close())

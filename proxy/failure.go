@@ -86,8 +86,8 @@ func failed(ctx context.Context, u *upstream, err error) *failure {
 // held is the answer for a request that was not admitted, nil for other errors.
 func held(u *upstream, err error) *failure {
 	if store, ok := errors.AsType[*inflight.StoreError](err); ok {
-		why := cmp.Or(network(store.Err), "it does not answer as it should")
-		f := fail(CodeStore, "the request was not sent to %s, because the store of the limits that it shares is not available: %s", u.name, why)
+		why := cmp.Or(network(store.Err), "no usable response")
+		f := fail(CodeStore, "the request was not sent to %s, because the store of the shared limits is unavailable: %s", u.name, why)
 		f.retryAfter = time.Second
 		if open, ok := errors.AsType[*breaker.OpenError](store.Err); ok {
 			f.retryAfter = open.RetryAfter

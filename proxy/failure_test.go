@@ -319,9 +319,9 @@ func TestAStoreThatFails(t *testing.T) {
 		after string
 	}{
 		"refuses": {&net.OpError{Op: "dial", Err: errors.New("secret")}, "the connection was refused", "1"},
-		"is slow": {fmt.Errorf("secret: %w", context.DeadlineExceeded), "it does not answer", "1"},
-		"fails":   {errors.New("secret"), "it does not answer", "1"},
-		"rests":   {&breaker.OpenError{Breaker: "secret", RetryAfter: 7 * time.Second}, "it does not answer", "7"},
+		"is slow": {fmt.Errorf("secret: %w", context.DeadlineExceeded), "no usable response", "1"},
+		"fails":   {errors.New("secret"), "no usable response", "1"},
+		"rests":   {&breaker.OpenError{Breaker: "secret", RetryAfter: 7 * time.Second}, "no usable response", "7"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var calls atomic.Int64

@@ -15,8 +15,8 @@ type Inspector interface {
 	// Keys yields the keys that begin with prefix, each once, in no order. Concurrent changes may be
 	// missed. An error is the last value.
 	Keys(ctx context.Context, prefix string) iter.Seq2[string, error]
-	// Forget deletes the history, cooldown and slots of key. Leases on these are lost: their slots of other keys
-	// become free when they are renewed or ended, or lapse.
+	// Forget deletes the history, cooldown and slots of key. Leases on these are lost: their slots on other keys
+	// become free when they are next renewed or ended, or lapse.
 	Forget(ctx context.Context, key string) error
 }
 

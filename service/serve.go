@@ -28,7 +28,7 @@ const (
 	mostStreams = 250 // of one HTTP/2 connection
 	mostConns   = 16_384
 	drainTime   = 10 * time.Second
-	cancelTime  = time.Second // that requests have to be answered after they were cancelled
+	cancelTime  = time.Second // for the responses of cancelled requests
 	unixScheme  = "unix:"
 	socketMode  = 0o660
 )

@@ -222,28 +222,28 @@ func (l *Limiter) tryDueLocked(now instant) {
 		switch {
 		case j.blocked == l || j.turn || j.never:
 		case j.room.After(at):
-			l.awaitLocked(j.room)
+			l.noteRoomLocked(j.room)
 		default: // what it waits for then is noted when it is tried
 			l.tryLaterLocked(j)
 		}
 	}
 }
 
-// awaitLocked notes that a call waits for room in another limiter until at.
-func (l *Limiter) awaitLocked(at time.Time) {
+// noteRoomLocked notes that a call waits for room in another limiter until at.
+func (l *Limiter) noteRoomLocked(at time.Time) {
 	if !l.awaits || at.Before(l.awaited) {
 		l.awaits, l.awaited = true, at
 	}
 }
 
-// awaitLocked has the other limiters of j try it when there is room where it is blocked.
-func (j *joint) awaitLocked() {
+// noteRoomLocked has the other limiters of j try it when there is room where it is blocked.
+func (j *joint) noteRoomLocked() {
 	if j.turn || j.never {
 		return
 	}
 	for _, l := range j.order {
 		if l != j.blocked {
-			l.awaitLocked(j.room)
+			l.noteRoomLocked(j.room)
 		}
 	}
 }

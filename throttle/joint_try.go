@@ -10,7 +10,7 @@ func (j *joint) try(tries *[]*joint) (served bool) {
 	returned := false
 	defer func() { // also if a governor ends the goroutine
 		if !returned && !j.ended {
-			j.awaitLocked()
+			j.noteRoomLocked()
 		}
 		*tries = slices.Concat(*tries, first, release(j.order))
 	}()
@@ -119,7 +119,7 @@ func (j *joint) obstructedLocked(passed *[]*joint) bool {
 		if !j.never {
 			j.room = l.clock.At(now + h.wait)
 		}
-		j.awaitLocked()
+		j.noteRoomLocked()
 		if mine {
 			overtaken := j.overtaken.Swap(false)
 			j.claims = overtaken || j.claims

@@ -169,7 +169,7 @@ func TestExecEndsALoop(t *testing.T) {
 	require.NoError(t, err)
 	cmd.Args = []string{"bash", "loop.sh"}
 	screen := p.terminal(cmd)
-	eventually(t, func() bool { return p.exists("began") })
+	eventually(t, func() bool { return p.exists("began") && p.read("began") != "" }) // the file is there before its line
 	_, err = screen.Write([]byte{3})
 	require.NoError(t, err)
 	_ = cmd.Wait()
@@ -213,7 +213,7 @@ func TestRequestsFromATerminal(t *testing.T) {
 			_, err := screen.WriteString(request(1) + "\x04")
 			require.NoError(t, err)
 			seen, _ := io.ReadAll(screen) // to an error: there is no other end any more
-			assert.Contains(t, string(seen), "reading requests from the terminal, a line of JSON each; Ctrl-D ends them")
+			assert.Contains(t, string(seen), "reading requests from the terminal, one JSON object per line; press Ctrl-D to finish")
 			require.NoError(t, cmd.Wait())
 			assert.Len(t, p.lines("out.jsonl"), 1)
 		})

@@ -18,7 +18,7 @@ import (
 )
 
 // ErrBusy is returned for a file that is open elsewhere, in this process or another one.
-var ErrBusy = errors.New("it is being written by another run, or by one of this process that has not closed it")
+var ErrBusy = errors.New("another run is writing it, or a run in this process has not closed it")
 
 // Position is a place in a file, with the checksum of everything before it.
 type Position struct {

@@ -45,7 +45,7 @@ func CheckKey(key string) (problem string) {
 	case n > MaxKey:
 		return fmt.Sprintf("it has %d bytes: a server accepts at most %d", n, MaxKey)
 	case !utf8.ValidString(key):
-		return "it is not UTF-8, as a server requires: escape other bytes, such as in hexadecimal"
+		return "it is not valid UTF-8, which the server requires: write other bytes in hexadecimal"
 	}
 	return ""
 }

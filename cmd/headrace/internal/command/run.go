@@ -70,7 +70,7 @@ func (c *runCommand) Run(ctx context.Context, p *Program) error {
 		return c.dry(ctx, p, j)
 	}
 	if s.Requests == requests.Stdin && terminal.Is(p.Stdin) {
-		fmt.Fprintf(shown.Writer(), "headrace: reading requests from the terminal, a line of JSON each; %s ends them\n", endOfInput())
+		fmt.Fprintf(shown.Writer(), "headrace: reading requests from the terminal, one JSON object per line; press %s to finish\n", endOfInput())
 	}
 	p.begin(s, true)
 	scan, err := j.Scan(ctx)

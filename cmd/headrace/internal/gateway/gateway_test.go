@@ -159,7 +159,7 @@ func TestAStoreThatFailsIsLogged(t *testing.T) {
 		assert.Contains(t, body, "headrace_store_unavailable")
 	}
 	require.NoError(t, g.Drain(t.Context()))
-	assert.Equal(t, 1, strings.Count(text.String(), "the store of shared limits fails"), text.String())
+	assert.Equal(t, 1, strings.Count(text.String(), "the store of the shared limits is failing"), text.String())
 	assert.Contains(t, text.String(), "connection refused")
 	assert.NotContains(t, text.String(), password)
 }

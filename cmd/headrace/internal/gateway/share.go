@@ -107,7 +107,7 @@ func (o *outage) failed(err error) error {
 	}
 	o.mu.Unlock()
 	if logs {
-		o.log.Warn("the store of shared limits fails: requests that need it are not sent", "share", o.share, "err", settings.Plain(err))
+		o.log.Warn("the store of the shared limits is failing: requests that need it are rejected", "share", o.share, "err", settings.Plain(err))
 	}
 	return err
 }

@@ -255,9 +255,9 @@ func TestAFileForAnotherFormat(t *testing.T) {
 		format requests.Format
 		want   string
 	}{
-		{anthropic, requests.OpenAI, "its only line is not in the format openai (line 1: it has params and no body): use --format anthropic"},
-		{"\n" + openai + openai, requests.Anthropic, "none of its first 2 lines is in the format anthropic (line 2: it has body and no params): use --format openai"},
-		{strings.Repeat(anthropic, 20) + openai, requests.OpenAI, "none of its first 20 lines is in the format openai (line 1: it has params and no body): use --format anthropic"},
+		{anthropic, requests.OpenAI, "its only line is not in the format openai (line 1: it has params but no body): use --format anthropic"},
+		{"\n" + openai + openai, requests.Anthropic, "none of its first 2 lines is in the format anthropic (line 2: it has body but no params): use --format openai"},
+		{strings.Repeat(anthropic, 20) + openai, requests.OpenAI, "none of its first 20 lines is in the format openai (line 1: it has params but no body): use --format anthropic"},
 		{strings.Repeat(anthropic, 19) + openai, requests.OpenAI, ""},
 		{openai + strings.Repeat(anthropic, 30), requests.OpenAI, ""},
 		{anthropic + "{}\n", requests.OpenAI, ""},

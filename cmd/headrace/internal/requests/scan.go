@@ -101,7 +101,7 @@ func Of(ctx context.Context, seq iter.Seq2[Request, error], f Format, d dialect.
 		return nil, &FormatError{Lines: s.Lines, First: s.Problems[0], Remedy: remedy}
 	}
 	if s.Lines > 0 && !ours {
-		first := Problem{s.Problems[0].Line, fmt.Sprintf("it has %s and no %s", bodyName(other), bodyName(f))}
+		first := Problem{s.Problems[0].Line, fmt.Sprintf("it has %s but no %s", bodyName(other), bodyName(f))}
 		return nil, &FormatError{Lines: s.Lines, First: first, Remedy: "use --format " + string(other), Format: f}
 	}
 	err := ids.find(func(line, first int64) error {

@@ -28,8 +28,8 @@ type Flags struct {
 	APIKeyEnv string   `group:"provider" name:"api-key-env" placeholder:"NAME" help:"Environment variable that holds the key. Default: that of the provider, such as OPENAI_API_KEY; none for an unknown host."`
 	Header    []string `group:"provider" sep:"none" placeholder:"K: V" help:"Header to send with each request. May be repeated."`
 
-	RPM         *int64   `group:"limits" name:"rpm" placeholder:"N" help:"Maximum requests per minute, at least 1. Default: no such limit."`
-	TPM         *int64   `group:"limits" name:"tpm" placeholder:"N" help:"Maximum tokens per minute, at least 1. Default: no such limit."`
+	RPM         *int64   `group:"limits" name:"rpm" placeholder:"N" help:"Maximum requests per minute, at least 1. Default: none."`
+	TPM         *int64   `group:"limits" name:"tpm" placeholder:"N" help:"Maximum tokens per minute, at least 1. Default: none."`
 	Concurrency *int     `group:"limits" placeholder:"N" help:"Maximum calls in flight, at least 1. Default: 200; with a preset, what its rate needs."`
 	Limit       []string `group:"limits" sep:"none" placeholder:"TEXT" help:"Any other limit, such as \"50/s\" or \"10k tokens/min, 8 concurrent\". May be repeated."`
 	Share       string   `group:"limits" placeholder:"ADDRESS" help:"Share the limits with other runs that use the same key. With known limits or a preset: sqlite:PATH (one host), redis://HOST:PORT/DB or service:https://HOST:PORT (several hosts). If the limits have to be found: group:PATH (one host) or group:https://HOST:PORT."`

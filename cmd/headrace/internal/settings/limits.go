@@ -54,7 +54,7 @@ func atLeastOne[N int | int64](p *problems, flag string, n *N) N {
 	case n == nil:
 		return 0
 	case *n < 1:
-		p.addf(flag, "%d is below 1: leave it out for no such limit", *n)
+		p.addf(flag, "%d is less than 1: leave the flag out for no limit", *n)
 		return 0
 	}
 	return *n

@@ -92,8 +92,8 @@ func TestProblemsNameTheirFlag(t *testing.T) {
 	f = usual()
 	f.RPM, f.TPM, f.Concurrency = new(int64(0)), new(int64(0)), new(0)
 	_, err = settings.Resolve(f, env("OPENAI_API_KEY", "k"))
-	require.EqualError(t, err, "--rpm: 0 is below 1: leave it out for no such limit\n"+
-		"--tpm: 0 is below 1: leave it out for no such limit\n--concurrency: 0 is below 1: leave it out for no such limit", "like --limit 0/s")
+	require.EqualError(t, err, "--rpm: 0 is less than 1: leave the flag out for no limit\n"+
+		"--tpm: 0 is less than 1: leave the flag out for no limit\n--concurrency: 0 is less than 1: leave the flag out for no limit", "like --limit 0/s")
 	f = usual()
 	f.Law = "fixed"
 	_, err = settings.Resolve(f, env("OPENAI_API_KEY", "k"))
