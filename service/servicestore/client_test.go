@@ -270,6 +270,39 @@ func TestGivenBack(t *testing.T) {
 	}
 }
 
+// busy is a client with as many requests under way as it may have: the next calls wait, and share requests once hold is closed.
+type busy struct {
+	*servicestore.Store
+
+	requests atomic.Int64
+	calls    sync.WaitGroup
+	hold     chan struct{}
+}
+
+// openBusy opens a client of a service with a store that is o, or calls it.
+func openBusy(t *testing.T, o *odd, store quota.Store) *busy {
+	t.Helper()
+	s := &busy{hold: make(chan struct{})}
+	o.take = func(ctx context.Context, r quota.Request) (quota.Grant, error) {
+		if r.Demands[0].Key == "service/store/first" {
+			<-s.hold
+		}
+		return o.MemoryStore.Take(ctx, r)
+	}
+	l, address := listen(t, "tcp")
+	serve(t, l, grpcserve.Config{Store: store})
+	s.Store = open(t, address, servicestore.WithTimeout(forGood))
+	servicestore.Observe(s.Store, func(int) { s.requests.Add(1) })
+	for i := range 2 {
+		s.calls.Go(func() {
+			_, err := s.Take(t.Context(), request("first", hourly(10)))
+			assert.NoError(t, err)
+		})
+		require.Eventually(t, func() bool { return s.requests.Load() == int64(i+1) }, 10*time.Second, time.Millisecond)
+	}
+	return s
+}
+
 // Callers that ask while a request is under way share the next one, and equal ones are one batch in it.
 func TestMerged(t *testing.T) {
 	for name, batching := range map[string]bool{"a store with batches": true, "a store without": false} {
@@ -280,31 +313,13 @@ func TestMerged(t *testing.T) {
 func testMerged(t *testing.T, batching bool) {
 	t.Helper()
 	const callers = 50
-	var requests atomic.Int64
-	hold := make(chan struct{})
 	o := &odd{MemoryStore: quota.NewMemoryStore(nil)}
-	o.take = func(ctx context.Context, r quota.Request) (quota.Grant, error) {
-		if r.Demands[0].Key == "service/store/first" {
-			<-hold
-		}
-		return o.MemoryStore.Take(ctx, r)
-	}
 	var store quota.Store = o
 	if !batching {
 		store = struct{ quota.Store }{o}
 	}
-	l, address := listen(t, "tcp")
-	serve(t, l, grpcserve.Config{Store: store})
-	s := open(t, address, servicestore.WithTimeout(forGood))
-	servicestore.Observe(s, func(takes int) { requests.Add(1) })
-	var wg sync.WaitGroup
-	for i := range 2 { // as many as may be under way
-		wg.Go(func() {
-			_, err := s.Take(t.Context(), request("first", hourly(10)))
-			assert.NoError(t, err)
-		})
-		require.Eventually(t, func() bool { return requests.Load() == int64(i+1) }, 10*time.Second, time.Millisecond)
-	}
+	s := openBusy(t, o, store)
+	wg := &s.calls
 	var admitted atomic.Int64
 	for i := range callers {
 		wg.Go(func() {
@@ -315,11 +330,11 @@ func testMerged(t *testing.T, batching bool) {
 			}
 		})
 	}
-	require.Eventually(t, func() bool { return servicestore.Waiting(s) == callers }, 10*time.Second, time.Millisecond)
-	close(hold)
+	require.Eventually(t, func() bool { return servicestore.Waiting(s.Store) == callers }, 10*time.Second, time.Millisecond)
+	close(s.hold)
 	wg.Wait()
 	assert.EqualValues(t, 20, admitted.Load(), "ten of each")
-	assert.LessOrEqual(t, requests.Load(), int64(4), "two that were held, and one or two for the rest")
+	assert.LessOrEqual(t, s.requests.Load(), int64(4), "two that were held, and one or two for the rest")
 	if n := o.batches.Load(); batching {
 		assert.True(t, n >= 1 && n <= 4, "%d batches of equal calls, in one or two requests", n)
 	} else {
@@ -330,27 +345,9 @@ func testMerged(t *testing.T, batching bool) {
 // As many calls as share a request fit in what a server accepts, however long their keys are.
 func TestLongKeysAreMerged(t *testing.T) {
 	const callers, demands = 256, 16
-	var requests atomic.Int64
-	hold := make(chan struct{})
 	o := &odd{MemoryStore: quota.NewMemoryStore(nil)}
-	o.take = func(ctx context.Context, r quota.Request) (quota.Grant, error) {
-		if r.Demands[0].Key == "service/store/first" {
-			<-hold
-		}
-		return o.MemoryStore.Take(ctx, r)
-	}
-	l, address := listen(t, "tcp")
-	serve(t, l, grpcserve.Config{Store: o})
-	s := open(t, address, servicestore.WithTimeout(forGood))
-	servicestore.Observe(s, func(int) { requests.Add(1) })
-	var wg sync.WaitGroup
-	for i := range 2 { // as many as may be under way
-		wg.Go(func() {
-			_, err := s.Take(t.Context(), request("first", hourly(10)))
-			assert.NoError(t, err)
-		})
-		require.Eventually(t, func() bool { return requests.Load() == int64(i+1) }, 10*time.Second, time.Millisecond)
-	}
+	s := openBusy(t, o, o)
+	wg := &s.calls
 	tickets := make([]quota.Ticket, callers)
 	for i := range callers {
 		wg.Go(func() {
@@ -365,8 +362,8 @@ func TestLongKeysAreMerged(t *testing.T) {
 			tickets[i] = g.Ticket
 		})
 	}
-	require.Eventually(t, func() bool { return servicestore.Waiting(s) == callers }, 10*time.Second, time.Millisecond)
-	close(hold)
+	require.Eventually(t, func() bool { return servicestore.Waiting(s.Store) == callers }, 10*time.Second, time.Millisecond)
+	close(s.hold)
 	wg.Wait()
 	lost, err := s.Renew(t.Context(), tickets, time.Minute)
 	require.NoError(t, err)
@@ -377,39 +374,21 @@ func TestLongKeysAreMerged(t *testing.T) {
 // message with it.
 func TestKeyThatIsNotUTF8(t *testing.T) {
 	const bad = "user/\xff"
-	var requests atomic.Int64
-	hold := make(chan struct{})
 	o := &odd{MemoryStore: quota.NewMemoryStore(nil)}
-	o.take = func(ctx context.Context, r quota.Request) (quota.Grant, error) {
-		if r.Demands[0].Key == "service/store/first" {
-			<-hold
-		}
-		return o.MemoryStore.Take(ctx, r)
-	}
-	l, address := listen(t, "tcp")
-	serve(t, l, grpcserve.Config{Store: o})
-	s := open(t, address, servicestore.WithTimeout(forGood))
-	servicestore.Observe(s, func(int) { requests.Add(1) })
-	var wg sync.WaitGroup
-	for i := range 2 { // as many as may be under way
-		wg.Go(func() {
-			_, err := s.Take(t.Context(), request("first", hourly(10)))
-			assert.NoError(t, err)
-		})
-		require.Eventually(t, func() bool { return requests.Load() == int64(i+1) }, 10*time.Second, time.Millisecond)
-	}
+	s := openBusy(t, o, o)
+	wg := &s.calls
 	wg.Go(func() {
 		_, err := s.Take(t.Context(), request("a", hourly(10)))
 		assert.NoError(t, err)
 	})
-	require.Eventually(t, func() bool { return servicestore.Waiting(s) == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return servicestore.Waiting(s.Store) == 1 }, 10*time.Second, time.Millisecond)
 	refused := make(chan error, 1)
 	go func() {
 		_, err := s.Take(t.Context(), request(bad, hourly(10)))
 		refused <- err
 	}()
-	require.Eventually(t, func() bool { return len(refused) == 1 || servicestore.Waiting(s) == 2 }, 10*time.Second, time.Millisecond)
-	close(hold)
+	require.Eventually(t, func() bool { return len(refused) == 1 || servicestore.Waiting(s.Store) == 2 }, 10*time.Second, time.Millisecond)
+	close(s.hold)
 	wg.Wait()
 
 	ticket := quota.Ticket{ID: "7", Demands: request(bad, throttle.Limits{Concurrency: 1}).Demands}
