@@ -43,7 +43,7 @@ type Fallback struct {
 	// Timeout is how long a Take may take. 0 means 500 ms.
 	Timeout time.Duration
 	// Breaker decides when the store is no longer called. Open and MaxOpen default to 1 s and 30 s, Name to
-	// "quota store"; nil for Classify means that errors about a request or a lease are not failures.
+	// "quota store"; nil for Classify means that errors about a request, a key or a lease are not failures.
 	Breaker breaker.Config
 	// Clock replaces the real clock in tests, also that of Breaker.
 	Clock clockwork.Clock
@@ -122,7 +122,7 @@ func classify(err error) breaker.Outcome {
 	return breaker.Failure
 }
 
-// about reports whether an error is about the request, and not about the store.
+// about reports whether an error is about the request or one of its keys, and not about the store.
 func about(err error) bool {
 	return errors.Is(err, ErrLeaseLost) || errors.As(err, new(*fault.FieldError)) || errors.As(err, new(*throttle.CostError))
 }

@@ -2,7 +2,10 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"iter"
+	"slices"
 	"strconv"
 	"time"
 
@@ -72,7 +75,7 @@ func (s *Store) finishOne(ctx context.Context, t quota.Ticket, calls int64, used
 	}
 	reply, err := s.run(ctx, &c)
 	if err != nil {
-		return err
+		return about(err, func(i int) string { return t.Demands[i].Key })
 	}
 	v, err := ints(reply, 2)
 	if err == nil && v[0] == 1 {
@@ -97,9 +100,9 @@ func (s *Store) Renew(ctx context.Context, tickets []quota.Ticket, lease time.Du
 		}
 		tag := s.tag(t.Demands[0].Key)
 		if renewals[tag] == nil {
-			renewals[tag], tags = &renewal{tag: tag, lease: lease, places: map[string]int{}}, append(tags, tag)
+			renewals[tag], tags = &renewal{tag: tag, lease: lease}, append(tags, tag)
 		}
-		renewals[tag].add(i, t)
+		renewals[tag].list = append(renewals[tag].list, placed{i, t})
 	}
 	several := map[int]bool{} // groups
 	for i, t := range tickets {
@@ -113,10 +116,13 @@ func (s *Store) Renew(ctx context.Context, tickets []quota.Ticket, lease time.Du
 		}
 	}
 	gone := map[int]bool{}
+	var damaged error
 	for _, tag := range tags {
-		if err := renewals[tag].do(ctx, s, gone); err != nil {
+		d, err := renewals[tag].do(ctx, s, gone)
+		if err != nil {
 			return nil, err
 		}
+		damaged = errors.Join(damaged, d)
 	}
 	for i, t := range tickets {
 		if !gone[i] {
@@ -127,52 +133,83 @@ func (s *Store) Renew(ctx context.Context, tickets []quota.Ticket, lease time.Du
 			_ = s.End(ctx, t, nil) // frees its slots in the other groups; otherwise they lapse
 		}
 	}
-	return lost, nil
+	return lost, damaged
 }
 
 // renewal is the tickets of one group that a Renew extends.
 type renewal struct {
-	tag     string
-	lease   time.Duration
-	tickets []int // their places in the Renew
-	keys    []string
-	places  map[string]int // of the keys, from 1
-	words   []string
+	tag   string
+	lease time.Duration
+	list  []placed
 }
 
-func (r *renewal) add(i int, t quota.Ticket) {
-	r.tickets = append(r.tickets, i)
-	at, n := len(r.words)+1, 0
-	r.words = append(r.words, t.ID, "")
-	for j := range t.Demands {
-		d := &t.Demands[j]
-		if d.Limits.Concurrency == 0 {
+// placed is a ticket, with its place in the Renew.
+type placed struct {
+	at     int
+	ticket quota.Ticket
+}
+
+// slots are the keys of which a ticket has a slot.
+func (p *placed) slots() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range p.ticket.Demands {
+			if d := &p.ticket.Demands[i]; d.Limits.Concurrency > 0 && !yield(d.Key) {
+				return
+			}
+		}
+	}
+}
+
+// words returns the keys of all tickets, their names in Redis, and the arguments of the script.
+func (r *renewal) words() (keys, list, words []string) {
+	words = []string{text(micros(r.lease)), strconv.Itoa(len(r.list))}
+	places := map[string]int{} // of the keys, from 1
+	for i := range r.list {
+		at, n := len(words)+1, 0
+		words = append(words, r.list[i].ticket.ID, "")
+		for key := range r.list[i].slots() {
+			if places[key] == 0 {
+				keys, list = append(keys, key), names(list, r.tag, key)
+				places[key] = len(keys)
+			}
+			words, n = append(words, strconv.Itoa(places[key])), n+1
+		}
+		words[at] = strconv.Itoa(n)
+	}
+	return keys, list, words
+}
+
+// do renews, and adds the places of the tickets that were lost to gone. Tickets with a damaged key are left out: the
+// leases on other keys must not lapse because of it.
+func (r *renewal) do(ctx context.Context, s *Store, gone map[int]bool) (damaged, err error) {
+	for len(r.list) > 0 {
+		keys, list, words := r.words()
+		reply, err := s.run(ctx, &call{op: opRenew, keys: list, args: func(time.Time) []string { return words }})
+		if d, ok := errors.AsType[*damage](err); ok {
+			damaged = errors.Join(damaged, about(err, func(i int) string { return keys[i] }))
+			r.list = slices.DeleteFunc(r.list, func(p placed) bool {
+				for key := range p.slots() {
+					if key == keys[d.at] {
+						return true
+					}
+				}
+				return false
+			})
 			continue
 		}
-		if r.places[d.Key] == 0 {
-			r.keys = names(r.keys, r.tag, d.Key)
-			r.places[d.Key] = len(r.keys) / 2
+		if err != nil {
+			return damaged, err
 		}
-		r.words, n = append(r.words, strconv.Itoa(r.places[d.Key])), n+1
-	}
-	r.words[at] = strconv.Itoa(n)
-}
-
-// do renews, and adds the places of the tickets that were lost to gone.
-func (r *renewal) do(ctx context.Context, s *Store, gone map[int]bool) error {
-	words := append([]string{text(micros(r.lease)), strconv.Itoa(len(r.tickets))}, r.words...)
-	reply, err := s.run(ctx, &call{op: opRenew, keys: r.keys, args: func(time.Time) []string { return words }})
-	if err != nil {
-		return err
-	}
-	v, err := ints(reply, 0)
-	for _, i := range v {
-		if i < 0 || i >= int64(len(r.tickets)) {
-			return wrap(errReply)
+		v, err := ints(reply, 0)
+		for _, i := range v {
+			if i < 0 || i >= int64(len(r.list)) {
+				return damaged, wrap(errReply)
+			}
+			gone[r.list[i].at] = true
 		}
-		gone[r.tickets[i]] = true
+		return damaged, wrap(err)
 	}
-	return wrap(err)
+	return damaged, nil
 }
 
 // Cooldown implements quota.Store. Without a positive d it changes nothing.
@@ -190,7 +227,7 @@ func (s *Store) Cooldown(ctx context.Context, key string, d time.Duration) error
 	_, err := s.run(ctx, &call{op: opCool, keys: names(nil, s.tag(key), key), args: func(time.Time) []string {
 		return []string{key, text(micros(d))}
 	}})
-	return err
+	return about(err, func(int) string { return key })
 }
 
 func (s *Store) channel() string { return s.prefix + "ended" }

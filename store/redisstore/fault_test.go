@@ -119,21 +119,56 @@ func TestEviction(t *testing.T) {
 	evictor.Wait()
 }
 
-func TestForeignValues(t *testing.T) {
+// What is wrong with one key is not a failure of the store: an error names the key, and the others are served.
+func TestDamagedKeysFailAlone(t *testing.T) {
 	server := redistest.Start(t)
-	s, c := open(t, server), plain(t, server)
-	for i, spoil := range []func(name string) error{
-		func(name string) error { return c.Set(t.Context(), name, "foreign", 0).Err() },
-		func(name string) error { return c.Set(t.Context(), name, "\x91\x7f", 0).Err() },
-		func(name string) error { return c.LPush(t.Context(), name, 1).Err() },
+	c := plain(t, server)
+	for name, spoil := range map[string]func(names []string) error{
+		"text":      func(names []string) error { return c.Set(t.Context(), names[0], "foreign", 0).Err() },
+		"empty":     func(names []string) error { return c.Set(t.Context(), names[0], "", 0).Err() },
+		"msgpack":   func(names []string) error { return c.Set(t.Context(), names[0], "\x91\x7f", 0).Err() },
+		"list":      func(names []string) error { return c.LPush(t.Context(), names[0], 1).Err() },
+		"slots":     func(names []string) error { return c.Set(t.Context(), names[1], "foreign", 0).Err() },
+		"slot list": func(names []string) error { return c.LPush(t.Context(), names[1], 1).Err() },
 	} {
-		key := strconv.Itoa(i)
-		require.NoError(t, spoil(s.Names(key)[0]))
-		_, err := s.Take(t.Context(), request(key))
-		require.ErrorContains(t, err, "redisstore: ")
-		require.NoError(t, s.Forget(t.Context(), key), "Forget is the remedy")
-		taken(t, s, request(key))
+		for _, opened := range []func(testing.TB, *redistest.Server, ...redisstore.Option) *redisstore.Store{open, openRueidis} {
+			s := opened(t, server, redisstore.WithPrefix(name+":"))
+			r := leased("good", 100)
+			r.Demands = append(r.Demands, leased("bad", 100).Demands...)
+			ticket := taken(t, s, r)
+			require.NoError(t, c.Del(t.Context(), s.Names("bad")...).Err())
+			require.NoError(t, spoil(s.Names("bad")))
+			f, err := quota.WithFallback(s, quota.Fallback{Timeout: time.Minute})
+			require.NoError(t, err)
+			for range 10 {
+				_, err := f.Take(t.Context(), r)
+				requireDamaged(t, err, "bad")
+			}
+			_, err = f.Take(t.Context(), leased("good", 100))
+			require.NoError(t, err, "the store works")
+			assert.Zero(t, f.Stats().Failed)
+			requireDamaged(t, s.End(t.Context(), ticket, nil), "bad")
+			_, err = s.Look(t.Context(), "bad")
+			requireDamaged(t, err, "bad")
+			for key, err := range s.Keys(t.Context(), "") {
+				if err == nil {
+					assert.Equal(t, "good", key)
+				} else {
+					require.ErrorContains(t, err, s.Names("bad")[0])
+				}
+			}
+			require.NoError(t, s.Forget(t.Context(), "bad"), "Forget is the remedy")
+			taken(t, s, r)
+		}
 	}
+}
+
+func requireDamaged(t *testing.T, err error, key string) {
+	t.Helper()
+	f, ok := errors.AsType[*fault.FieldError](err)
+	require.True(t, ok, "%v", err)
+	assert.Equal(t, "the limits of "+strconv.Quote(key), f.Field)
+	assert.Contains(t, f.Problem, "Forget removes it")
 }
 
 // A value that has changed in one place could admit any number of calls.
@@ -149,10 +184,10 @@ func TestDamagedValues(t *testing.T) {
 		damaged[i] ^= 0x10
 		require.NoError(t, c.Set(t.Context(), name, damaged, 0).Err())
 		_, err := s.Take(t.Context(), request("a"))
-		require.ErrorContains(t, err, "is damaged", "byte %d", i)
+		requireDamaged(t, err, "a")
 		require.NoError(t, c.Set(t.Context(), name, value[:i], 0).Err())
 		_, err = s.Take(t.Context(), request("a"))
-		require.ErrorContains(t, err, "is damaged", "%d bytes", i)
+		requireDamaged(t, err, "a")
 	}
 	require.NoError(t, c.Set(t.Context(), name, value, 0).Err())
 	taken(t, s, request("a"))

@@ -1,7 +1,9 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"iter"
 	"strings"
 	"time"
@@ -13,7 +15,7 @@ import (
 // Look implements quota.Inspector.
 func (s *Store) Look(ctx context.Context, key string) (quota.State, error) {
 	_, state, err := s.look(ctx, names(nil, s.tag(key), key))
-	return state, err
+	return state, about(err, func(int) string { return key })
 }
 
 // look returns the key that has these names, empty if there is none, and what is held about it.
@@ -39,7 +41,8 @@ func (s *Store) look(ctx context.Context, names []string) (key string, state quo
 	return key, state, nil
 }
 
-// Keys implements quota.Inspector. It asks Redis about every key of the store, whatever the prefix.
+// Keys implements quota.Inspector. It asks Redis about every key of the store, whatever the prefix. The last value is an
+// error if one of them is damaged.
 func (s *Store) Keys(ctx context.Context, prefix string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		if ctx.Err() != nil {
@@ -47,6 +50,7 @@ func (s *Store) Keys(ctx context.Context, prefix string) iter.Seq2[string, error
 			return
 		}
 		seen := map[string]bool{}
+		var damaged error
 		for name, err := range s.scan(ctx) {
 			name = strings.TrimSuffix(name, ":s")
 			if seen[name] {
@@ -57,6 +61,10 @@ func (s *Store) Keys(ctx context.Context, prefix string) iter.Seq2[string, error
 			if err == nil {
 				key, _, err = s.look(ctx, []string{name, name + ":s"})
 			}
+			if errors.As(err, new(*damage)) { // the others can be listed
+				damaged = cmp.Or(damaged, err)
+				continue
+			}
 			if err != nil {
 				yield("", err)
 				return
@@ -64,6 +72,9 @@ func (s *Store) Keys(ctx context.Context, prefix string) iter.Seq2[string, error
 			if key != "" && strings.HasPrefix(key, prefix) && !yield(key, nil) {
 				return
 			}
+		}
+		if damaged != nil {
+			yield("", damaged)
 		}
 	}
 }

@@ -60,17 +60,22 @@ func TestATakeThatCannotBeCountedLeavesNoSlot(t *testing.T) {
 	assert.Zero(t, plain(t, server).Exists(t.Context(), s.Names("a")...).Val())
 }
 
-// The slots of one key are damaged: the leases on another are not extended by half.
-func TestARenewalThatFailsChangesNothing(t *testing.T) {
+// The slots of one key are damaged: leases on other keys are extended, and no lease by half.
+func TestARenewalLeavesDamagedKeysOut(t *testing.T) {
 	server, clock := redistest.Start(t), clockwork.NewFakeClockAt(time.Now())
 	s, c := open(t, server, redisstore.WithClock(clock)), plain(t, server)
-	tickets := []quota.Ticket{taken(t, s, leased("a", 2)), taken(t, s, leased("b", 2))}
-	before := contents(t, server, s, "a")
+	both := leased("c", 2)
+	both.Demands = append(both.Demands, leased("b", 2).Demands...)
+	tickets := []quota.Ticket{taken(t, s, leased("a", 2)), taken(t, s, leased("b", 2)), taken(t, s, both)}
+	before := contents(t, server, s, "c")
 	require.NoError(t, c.Set(t.Context(), s.Names("b")[1], "foreign", 0).Err())
 	clock.Advance(time.Second)
-	_, err := s.Renew(t.Context(), tickets, time.Hour)
-	require.ErrorContains(t, err, "WRONGTYPE")
-	assert.Equal(t, before, contents(t, server, s, "a"))
+	lost, err := s.Renew(t.Context(), tickets, time.Hour)
+	require.ErrorContains(t, err, `the limits of "b"`)
+	assert.Empty(t, lost)
+	assert.Equal(t, before, contents(t, server, s, "c"))
+	clock.Advance(30 * time.Minute)
+	require.NoError(t, s.End(t.Context(), tickets[0], nil), "its lease was extended")
 }
 
 // A Peek does not remove what has lapsed either.

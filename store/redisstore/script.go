@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/internal/promise"
 )
 
@@ -130,13 +131,48 @@ func (s *Store) eval(ctx context.Context, c *call) ([]any, error) {
 		v, err = s.client.Do(ctx, words...)
 	}
 	if err != nil {
-		return nil, err
+		return nil, found(err, c.keys)
 	}
 	reply, ok := v.([]any)
 	if !ok {
 		return nil, errReply
 	}
 	return reply, nil
+}
+
+// damage is the script's error about one of its keys.
+type damage struct {
+	at   int    // which one, from 0
+	name string // of its value in Redis
+}
+
+func (d *damage) Error() string {
+	return fmt.Sprintf("what Redis holds at %s is damaged, or written by another program or another version of redisstore: "+
+		"Forget removes it, as DEL %[1]s %[1]s:s in Redis does, and the limits begin anew", d.name)
+}
+
+// found is err, as a damage if the script reports one in the keys with these names.
+func found(err error, names []string) error {
+	_, rest, ok := strings.Cut(err.Error(), "HEADRACE damaged ")
+	if !ok {
+		return err
+	}
+	digits, _, _ := strings.Cut(rest, " ")
+	at, bad := strconv.Atoi(digits)
+	if bad != nil || at < 1 || 2*at > len(names) {
+		return err
+	}
+	return &damage{at - 1, names[2*at-2]}
+}
+
+// about is err, as one about the key that is damaged. A damaged key says nothing about the others, so that
+// quota.WithFallback must not count it as a failure of the store.
+func about(err error, key func(i int) string) error {
+	d, ok := errors.AsType[*damage](err)
+	if !ok {
+		return err
+	}
+	return &fault.FieldError{Owner: "redisstore", Field: fmt.Sprintf("the limits of %q", key(d.at)), Problem: d.Error()}
 }
 
 func wrap(err error) error {

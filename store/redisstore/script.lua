@@ -42,24 +42,39 @@ end
 local SUM = 8
 local function sum(packed) return sub(redis.sha1hex(packed), 1, SUM) end
 
+-- DAMAGED is the error about one key, followed by its place among the keys.
+local DAMAGED = 'HEADRACE damaged '
+local function mistyped(reply)
+  return type(reply) == 'table' and reply.err and string.find(reply.err, 'WRONGTYPE', 1, true)
+end
+
 local keys = {}
 for i = 1, #KEYS/2 do
   local at = KEYS[2*i-1]
-  local raw = call('GET', at)
+  local raw = redis.pcall('GET', at)
+  if mistyped(raw) then raw = '' elseif type(raw) == 'table' then return raw end
   local fresh, version, name, conc, spec, cool, tok, last, windows = true, VERSION, '', 0, '', 0, nil, 0, {}
   if raw then
     local packed = sub(raw, SUM + 1)
     fresh, version = false, nil
     if sum(packed) == sub(raw, 1, SUM) then version, name, conc, spec, cool, tok, last, windows = cmsgpack.unpack(packed) end
     if version ~= VERSION then
-      return redis.error_reply('HEADRACE the value at ' .. at .. ' is damaged, or not of this version of redisstore: Forget removes it')
+      return redis.error_reply(DAMAGED .. i)
     end
     now = max(now, last)
   end
-  keys[i] = {at = at, slots = KEYS[2*i], fresh = fresh, name = name, conc = conc, spec = spec, cool = cool, tok = tok, windows = windows}
+  keys[i] = {i = i, at = at, slots = KEYS[2*i], fresh = fresh, name = name, conc = conc, spec = spec, cool = cool, tok = tok, windows = windows}
 end
 -- Calls from before a key was made have nothing to get back from it.
 for _, k in ipairs(keys) do k.tok = k.tok or now - 1 end
+
+-- ask asks about the slots of a key. What asks first does it so: the slots may be of another type.
+local function ask(k, command, ...)
+  local reply = redis.pcall(command, k.slots, ...)
+  if mistyped(reply) then error(DAMAGED .. k.i) end
+  if type(reply) == 'table' and reply.err then return call(command, k.slots, ...) end
+  return reply
+end
 
 -- Windows ------------------------------------------------------------------------------------------------------------
 
@@ -343,7 +358,7 @@ end
 
 -- taken is how many slots of a key are.
 local function taken(k)
-  k.used = k.used or call('ZCOUNT', k.slots, now + 1, '+inf')
+  k.used = k.used or ask(k, 'ZCOUNT', now + 1, '+inf')
   return k.used
 end
 
@@ -354,7 +369,7 @@ local function commit(lease, channel, names)
   for _, k in ipairs(keys) do
     local last = 0
     if k.gets or k.dirty and k.conc > 0 then
-      last = max(0, (tonumber(call('ZRANGE', k.slots, -1, -1, 'WITHSCORES')[2]) or now) - now)
+      last = max(0, (tonumber(ask(k, 'ZRANGE', -1, -1, 'WITHSCORES')[2]) or now) - now)
       if k.gets then last = max(last, lease) end
       k.last = ceil(last / 1000) + LINGER
     end
@@ -384,7 +399,7 @@ end
 
 -- held reports whether a lease on a slot has not lapsed.
 local function held(k, id)
-  local lapses = call('ZSCORE', k.slots, id)
+  local lapses = ask(k, 'ZSCORE', id)
   return lapses and tonumber(lapses) > now
 end
 
@@ -492,7 +507,7 @@ if op == 'finish' then
       d.windows = under(d.key, d)
       if not d.windows then return {OTHER_TIME, now} end
     end
-    lost = lost or leased and d.conc > 0 and not held(d.key, id)
+    if leased and d.conc > 0 and not held(d.key, id) then lost = true end
   end
 
   -- back gives back n units that were taken at the time at.
@@ -558,7 +573,7 @@ if op == 'renew' then
     local id, of, all = text(), {}, true
     for i = 1, number() do
       of[i] = keys[number()]
-      all = all and held(of[i], id)
+      if not held(of[i], id) then all = false end
     end
     for _, k in ipairs(of) do
       if all then

@@ -150,7 +150,7 @@ func (s *Store) takeSome(ctx context.Context, h *shape, n int, late func([]quota
 	}
 	reply, err := s.run(ctx, &c)
 	if err != nil {
-		return nil, err
+		return nil, about(err, func(i int) string { return h.Demands[i].Key })
 	}
 	return h.grants(reply, n, id)
 }
