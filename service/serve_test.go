@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -427,6 +428,42 @@ func TestAnOutageIsLogged(t *testing.T) {
 		assert.Equal(t, 3, logged("the store is unavailable"))
 		require.NoError(t, s.Close())
 	})
+}
+
+// Limits that the store cannot read are not an outage: they are logged, once a minute at most.
+func TestADamagedKeyIsLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &safeBuffer{}
+		s, err := service.New(t.Context(), service.Config{
+			Text: []byte("runtime: {outage: open}"), Log: slog.New(slog.NewTextHandler(log, nil)),
+			Open: func(context.Context, service.Storage) (quota.Store, error) {
+				return damaged{quota.NewMemoryStore(nil)}, nil
+			},
+		})
+		require.NoError(t, err)
+		for range 62 {
+			w := httptest.NewRecorder()
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/v1/ratelimit/check", strings.NewReader(`{"identifier":"alice","resource":"a/b"}`))
+			s.Handler().ServeHTTP(w, r)
+			require.Equal(t, http.StatusServiceUnavailable, w.Code)
+			assert.Contains(t, w.Body.String(), "DELETE /v1/ratelimit/buckets/user/alice/a%2Fb resets them")
+			<-time.After(time.Second)
+		}
+		assert.Equal(t, 2, strings.Count(log.String(), "\n"), log.String())
+		assert.Contains(t, log.String(), `level=WARN msg="the store cannot read some limits`)
+		assert.Contains(t, log.String(), "alice")
+		require.NoError(t, s.Close())
+	})
+}
+
+// damaged is a store that cannot read the limits of any check.
+type damaged struct{ quota.Store }
+
+func (d damaged) Take(ctx context.Context, r quota.Request) (quota.Grant, error) {
+	if key := r.Demands[0].Key; strings.Contains(key, "limit/") {
+		return quota.Grant{}, &fault.FieldError{Owner: "store", Field: fmt.Sprintf("the limits of %q", key), Problem: "damaged"}
+	}
+	return d.Store.Take(ctx, r)
 }
 
 // down is a store that fails with an error, if there is one.

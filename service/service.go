@@ -139,6 +139,9 @@ func New(ctx context.Context, c Config) (_ *Server, err error) {
 				s.log.Info("the store is available again")
 			}
 		},
+		Damage: func(err error) {
+			s.log.Warn("the store cannot read some limits: their checks fail until they are reset", "err", err)
+		},
 	})
 	if err != nil {
 		return nil, errors.Join(err, closeStore(s.store))

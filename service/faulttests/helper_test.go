@@ -30,9 +30,10 @@ func open(_ context.Context, s service.Storage) (quota.Store, error) {
 
 // replica is a service that listens.
 type replica struct {
-	t      *testing.T
-	url    string
-	client *http.Client
+	t       *testing.T
+	address string
+	url     string
+	client  *http.Client
 }
 
 func start(t *testing.T, yaml string) *replica {
@@ -51,7 +52,8 @@ func start(t *testing.T, yaml string) *replica {
 		require.NoError(t, <-ended)
 		require.NoError(t, s.Close())
 	})
-	return &replica{t, "http://" + l.Addr().String() + "/v1/ratelimit/", &http.Client{Transport: transport}}
+	address := "http://" + l.Addr().String()
+	return &replica{t, address, address + "/v1/ratelimit/", &http.Client{Transport: transport}}
 }
 
 // answer is what the tests look at.
@@ -63,8 +65,12 @@ type answer struct {
 	Permit    string  `json:"permit"`
 	Reason    string  `json:"degraded_reason"`
 	Code      string  `json:"code"`
+	Detail    string  `json:"detail"`
 	Breaker   string  `json:"breaker"`
 	RetryTime float64 `json:"retry_after_seconds"`
+	Error     struct {
+		Message string `json:"message"`
+	} `json:"error"`
 }
 
 func (r *replica) do(method, path, body string) answer {

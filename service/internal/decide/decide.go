@@ -28,6 +28,7 @@ type Options struct {
 	See    func(Observation)        // every answer; nil: not
 	Shift  func(jump time.Duration) // the clock of the store has jumped; nil: not
 	Outage func(err error)          // the store has failed, called again every minute; a nil err: it answers again. nil: not
+	Damage func(err error)          // the store cannot read some limits, called once a minute at most. nil: not
 }
 
 // Observation is what became of one check.
@@ -56,6 +57,8 @@ type Decider struct {
 	blocked  blocked
 	see      func(Observation)
 	outage   func(error)
+	damage   func(error)
+	damaged  atomic.Int64           // when damage was called, of clock; 0: never
 	broken   atomic.Pointer[string] // why the present file is not served
 
 	probe  probe
@@ -82,7 +85,7 @@ func New(o Options) (*Decider, error) {
 	d := &Decider{
 		raw: o.Store, fallback: fallback, local: quota.NewMemoryStore(o.Clock), runtime: r,
 		permits: newPermits(o.Config.Key, r.Permits.MaxAge, r.Store == rules.Memory), clock: clock.New(o.Clock), see: o.See,
-		skew: skew{shift: o.Shift}, outage: o.Outage,
+		skew: skew{shift: o.Shift}, outage: o.Outage, damage: o.Damage,
 	}
 	d.guarded = &skewGuard{fallback, d}
 	if d.see == nil {
@@ -270,7 +273,7 @@ func (d *Decider) endPermit(ctx context.Context, text string, actual []int64) er
 	g, err := marks.Take(ctx, quota.Request{Demands: []quota.Demand{{Key: prefix + "ended/" + p.id, Limits: d.permits.once, Cost: one}}})
 	switch {
 	case err != nil:
-		return d.unavailable(err)
+		return unavailable(err, asks)
 	case g.Wait > 0:
 		return &PermitError{Problem: "ended"}
 	}
@@ -283,7 +286,7 @@ func (d *Decider) endPermit(ctx context.Context, text string, actual []int64) er
 	case errors.Is(err, quota.ErrLeaseLost):
 		return &PermitError{Problem: "ended"}
 	case err != nil:
-		return d.unavailable(err)
+		return unavailable(err, asks)
 	}
 	return nil
 }
@@ -318,7 +321,7 @@ func (d *Decider) Forget(ctx context.Context, scope, identifier, resource string
 	ctx, cancel := context.WithTimeoutCause(ctx, d.runtime.Timeout, errTimeout)
 	defer cancel()
 	if err := i.Forget(ctx, keyOf(&c)); err != nil {
-		return d.unavailable(err)
+		return unavailable(err, nil)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ const (
 	// probeSoon is used while the breaker is not closed, so that the store is used again
 	// soon after it is back, however long the breaker would be open.
 	probeSoon = 500 * time.Millisecond
-	// outageEvery is how often Options.Outage is called while the store fails.
+	// outageEvery is how often Options.Outage is called while the store fails, and Options.Damage at most.
 	outageEvery = time.Minute
 )
 
@@ -95,6 +95,14 @@ func (d *Decider) tell(now time.Duration, row int, err error) {
 	case err == nil && p.down && row >= d.runtime.Breaker.Successes:
 		p.down = false
 		d.outage(nil)
+	}
+}
+
+// tellDamage calls Options.Damage, unless it was called a moment ago: there may be thousands of checks a second.
+func (d *Decider) tellDamage(err error) {
+	now, last := int64(max(1, d.clock.Elapsed())), d.damaged.Load()
+	if d.damage != nil && (last == 0 || now-last >= int64(outageEvery)) && d.damaged.CompareAndSwap(last, now) {
+		d.damage(err)
 	}
 }
 

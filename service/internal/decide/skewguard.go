@@ -42,6 +42,9 @@ func (g *skewGuard) judge(take func() (*quota.Grant, error)) error {
 		return err
 	}
 	grant, err := take()
+	if unreadable(err) {
+		d.tellDamage(err)
+	}
 	if err != nil || grant.Degraded != nil || grant.Ticket.ID == "" {
 		return err
 	}

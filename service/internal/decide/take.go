@@ -3,6 +3,8 @@ package decide
 import (
 	"context"
 	"errors"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/headrace/headrace/breaker"
@@ -28,7 +30,7 @@ func (d *Decider) take(ctx context.Context, asks []ask, dry bool) (All, error) {
 	case errors.As(err, new(*UnavailableError)):
 		return none(), err
 	default:
-		return none(), d.unavailable(err)
+		return none(), unavailable(err, asks)
 	}
 	reason := reasonOf(g.Degraded)
 	if reason == "" && d.problem() != "" {
@@ -137,17 +139,31 @@ func reasonOf(degraded error) Reason {
 	}
 }
 
-// unavailable is the error of the store as callers see it.
-func (d *Decider) unavailable(err error) error {
-	if errors.As(err, new(*fault.FieldError)) {
-		return err
-	}
+// unavailable is the error of the store as the callers of asks see it.
+func unavailable(err error, asks []ask) error {
 	e := &UnavailableError{Reason: reasonOf(err), RetryAfter: time.Second, Cause: err}
+	if f, ok := errors.AsType[*fault.FieldError](err); ok {
+		if !unreadable(err) {
+			return err
+		}
+		for i := range asks {
+			if strings.Contains(f.Field, strconv.Quote(asks[i].key)) {
+				e.Unreadable = asks[i].check
+			}
+		}
+	}
 	if open, ok := errors.AsType[*breaker.OpenError](err); ok {
 		e.RetryAfter = open.RetryAfter
 	}
 	e.RetryAfter = atLeast(e.RetryAfter)
 	return e
+}
+
+// unreadable reports whether an error of a store that works is about what it holds, such as a damaged key, and not
+// about the request.
+func unreadable(err error) bool {
+	f, ok := errors.AsType[*fault.FieldError](err)
+	return ok && f.Owner != "quota" // which validates requests
 }
 
 func atLeast(d time.Duration) time.Duration { return max(d, time.Second) }

@@ -185,10 +185,10 @@ func clipped(text string) string {
 // failure is an error for Envoy. It leaves out the error of the store, which may name
 // hosts.
 func (s *Service) failure(ctx context.Context, err error) error {
-	if _, ok := errors.AsType[*fault.FieldError](err); ok {
-		return status.Error(codes.Internal, "envoy: the store does not accept the request")
-	}
 	s.failed.Add(1)
+	if _, ok := errors.AsType[*fault.FieldError](err); ok {
+		return status.Error(codes.Internal, "envoy: the store cannot count the request: see the log of the service")
+	}
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return status.FromContextError(ctx.Err()).Err()
 	}

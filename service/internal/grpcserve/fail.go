@@ -18,14 +18,15 @@ import (
 
 // problem is the message of err.
 func (s *Server) problem(ctx context.Context, err error) *pb.Error {
+	// Its cause may be what PutError looks for.
+	if e, ok := errors.AsType[*decide.UnavailableError](err); ok {
+		return &pb.Error{Code: pb.Code_CODE_UNAVAILABLE, Message: e.Error(), RetryAfter: durationpb.New(e.RetryAfter)}
+	}
 	if m := wire.PutError(err, keyPrefix); m != nil {
 		return m
 	}
 	if e, ok := errors.AsType[*decide.PermitError](err); ok {
 		return &pb.Error{Code: pb.Code_CODE_PERMIT, Message: e.Error()}
-	}
-	if e, ok := errors.AsType[*decide.UnavailableError](err); ok {
-		return &pb.Error{Code: pb.Code_CODE_UNAVAILABLE, Message: e.Error(), RetryAfter: durationpb.New(e.RetryAfter)}
 	}
 	if e, ok := errors.AsType[*fault.PanicError](err); ok {
 		s.config.Log.LogAttrs(ctx, slog.LevelError, "panic in a call", slog.Any("panic", e.Value), slog.String("stack", string(e.Stack)))

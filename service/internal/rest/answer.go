@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -176,15 +177,23 @@ type problem struct {
 
 // problem is what an error means to a caller.
 func (h *Handler) problem(r *http.Request, err error) *problem {
-	if f, ok := errors.AsType[*fault.FieldError](err); ok {
-		return &problem{Status: http.StatusBadRequest, Code: "INVALID_REQUEST", Detail: f.Field + ": " + f.Problem, Field: f.Field}
-	}
+	// Its cause may be a FieldError.
 	if u, ok := errors.AsType[*decide.UnavailableError](err); ok {
+		if c := u.Unreadable; c != nil {
+			name := url.PathEscape(c.Scope) + "/" + url.PathEscape(c.Identifier) + "/" + url.PathEscape(c.Resource)
+			return &problem{
+				Status: http.StatusServiceUnavailable, Code: "STORAGE_UNAVAILABLE", reason: u.Reason, retryAfter: u.RetryAfter,
+				Detail: "the store cannot read these limits: DELETE /v1/ratelimit/buckets/" + name + " resets them",
+			}
+		}
 		h.o.Log.DebugContext(r.Context(), "the store is unavailable", "reason", u.Reason, "err", u.Cause)
 		return &problem{
 			Status: http.StatusServiceUnavailable, Code: "STORAGE_UNAVAILABLE", reason: u.Reason, retryAfter: u.RetryAfter,
 			Detail: "the limits cannot be read, so nothing is admitted: retry after " + strconv.FormatInt(whole(u.RetryAfter), 10) + " s",
 		}
+	}
+	if f, ok := errors.AsType[*fault.FieldError](err); ok {
+		return &problem{Status: http.StatusBadRequest, Code: "INVALID_REQUEST", Detail: f.Field + ": " + f.Problem, Field: f.Field}
 	}
 	if p, ok := errors.AsType[*decide.PermitError](err); ok {
 		status, code := http.StatusNotFound, "PERMIT_UNKNOWN"
