@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -161,7 +163,30 @@ func TestAStoreThatFailsIsLogged(t *testing.T) {
 	require.NoError(t, g.Drain(t.Context()))
 	assert.Equal(t, 1, strings.Count(text.String(), "the store of the shared limits is failing"), text.String())
 	assert.Contains(t, text.String(), "connection refused")
+	assert.NotContains(t, text.String(), "available again")
 	assert.NotContains(t, text.String(), password)
+}
+
+// The end of an outage is logged too, by what was asked after its beginning.
+func TestAStoreThatIsBackIsLogged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var text strings.Builder
+		o := outage{share: "redis://h:1/0", log: slog.New(slog.NewTextHandler(&text, nil))}
+		before := time.Now()
+		for range 3 {
+			<-time.After(time.Second)
+			require.ErrorIs(t, o.asked(before, fs.ErrClosed), fs.ErrClosed)
+			require.NoError(t, o.asked(before, nil))
+		}
+		assert.NotContains(t, text.String(), "again")
+		for range 3 {
+			<-time.After(time.Second)
+			require.NoError(t, o.asked(time.Now(), nil))
+		}
+		assert.Equal(t, 1, strings.Count(text.String(), `level=WARN msg="the store of the shared limits is available again" share=redis://h:1/0`), text.String())
+		assert.Equal(t, 2, strings.Count(text.String(), "\n"), text.String())
+	})
 }
 
 // A directory that others can write to is not used.

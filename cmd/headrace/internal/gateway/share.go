@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
@@ -88,16 +89,31 @@ func (s *Share) registry(c *proxy.Config, log *slog.Logger) (*registry.Registry,
 	return nil, nil, &settings.Error{Flag: "--share", Problem: settings.WithoutPassword(s.Address) + ": " + settings.Plain(err)}
 }
 
-// outage logs that a store fails, at most once a minute: each request fails with it.
+// outage logs that a store fails, at most once a minute, because each request fails with it. The end is logged at the same
+// level: a log that shows the one without the other is wrong.
 type outage struct {
 	share string
 	log   *slog.Logger
 
-	mu   sync.Mutex // guards last
-	last time.Time
+	since atomic.Pointer[time.Time] // of the outage that was logged; nil: it is over
+	mu    sync.Mutex                // guards last
+	last  time.Time
 }
 
-func (o *outage) failed(err error) error {
+// asked is a settings.Asked.
+func (o *outage) asked(began time.Time, err error) error {
+	if err != nil {
+		o.failed(err)
+		return err
+	}
+	// What was asked before the outage says nothing about its end.
+	if since := o.since.Load(); since != nil && began.After(*since) && o.since.CompareAndSwap(since, nil) {
+		o.log.Warn("the store of the shared limits is available again", "share", o.share)
+	}
+	return nil
+}
+
+func (o *outage) failed(err error) {
 	const pause = time.Minute
 	o.mu.Lock()
 	now := time.Now()
@@ -108,13 +124,13 @@ func (o *outage) failed(err error) error {
 	o.mu.Unlock()
 	if logs {
 		o.log.Warn("the store of the shared limits is failing: requests that need it are rejected", "share", o.share, "err", settings.Plain(err))
+		o.since.Store(&now)
 	}
-	return err
 }
 
 // config has a guard for each upstream, because only guards configured by name are shared.
 func (s *Share) config(c *proxy.Config, o *outage) (registry.Config, error) {
-	config := registry.Config{Guards: map[string]registry.Spec{}, Open: settings.Openers(o.failed)}
+	config := registry.Config{Guards: map[string]registry.Spec{}, Open: settings.Openers(o.asked)}
 	scheme, rest, ok := strings.Cut(s.Address, ":")
 	if ok && !settings.Shares(scheme) {
 		return config, &settings.Error{Flag: "--share", Problem: fmt.Sprintf("%q is not sqlite, redis, service or group: use %s", scheme, settings.Addresses)}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
 	"github.com/headrace/headrace/event"
@@ -23,7 +24,10 @@ func (j *Job) share(stop context.CancelCauseFunc) (leave func() error, err error
 			})
 		}
 	}
-	j.guard, leave, err = j.Guard(func(err error) error {
+	j.guard, leave, err = j.Guard(func(_ time.Time, err error) error {
+		if err == nil {
+			return nil
+		}
 		first.CompareAndSwap(nil, &StopError{Sharing, fmt.Sprintf("--share: %s cannot admit calls: %s; once it is available, resume the run",
 			settings.WithoutPassword(j.Share), settings.Plain(err))})
 		why := first.Load()

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9/logging"
 
@@ -113,29 +114,32 @@ func (r *Run) account() string {
 	return host[:min(len(host), mostHost)] + " " + hex.EncodeToString(h.Sum(nil)[:6])
 }
 
-func (r *Run) registry(failed func(error) error, observer event.Observer) registry.Config {
+func (r *Run) registry(asked Asked, observer event.Observer) registry.Config {
 	return registry.Config{
 		Guards:   map[string]registry.Spec{r.guardName(): r.Spec},
 		Observer: observer,
-		Open:     Openers(failed),
+		Open:     Openers(asked),
 	}
 }
 
-// Openers open the addresses of --share. If a store cannot decide about a call, failed is called with its error, and returns
-// the error of the call.
-func Openers(failed func(error) error) map[string]registry.Opener {
+// Asked is called when a store was asked to admit a call, with when that was. err is nil if the store has decided, and else
+// why not. It returns the error of the call.
+type Asked func(began time.Time, err error) error
+
+// Openers open the addresses of --share.
+func Openers(asked Asked) map[string]registry.Opener {
 	return map[string]registry.Opener{
 		"sqlite": registry.OpenStore(func(path string, _ ...struct{}) (*store, error) {
 			s, err := OpenStore("sqlite:" + path)
-			return &store{s, failed}, err
+			return &store{s, asked}, err
 		}),
 		"redis": registry.OpenStore(func(url string, _ ...struct{}) (*store, error) {
 			s, err := OpenStore(url)
-			return &store{s, failed}, err
+			return &store{s, asked}, err
 		}),
 		"service": registry.OpenStore(func(address string, _ ...struct{}) (*store, error) {
 			s, err := OpenStore("service:" + address)
-			return &store{s, failed}, err
+			return &store{s, asked}, err
 		}),
 		"group": registry.JoinGroup(group.Join),
 	}
@@ -181,11 +185,10 @@ func (r *Run) guardName() string {
 	return r.account()
 }
 
-// Guard returns the guard of the run, and a function that closes it. If a store cannot decide about a call,
-// failed is called with its error, and returns the error of the call. The observer receives the events of the
-// guard; it may be nil.
-func (r *Run) Guard(failed func(error) error, observer event.Observer) (g *guard.Guard, end func() error, err error) {
-	config := r.registry(failed, observer)
+// Guard returns the guard of the run, and a function that closes it. The observer receives the events of the guard; it may
+// be nil.
+func (r *Run) Guard(asked Asked, observer event.Observer) (g *guard.Guard, end func() error, err error) {
+	config := r.registry(asked, observer)
 	config.Open["group"] = registry.JoinGroup(func(ctx context.Context, address string) (*group.Group, error) {
 		joined, err := group.Join(ctx, address)
 		r.group = joined
@@ -235,15 +238,16 @@ func (r *Run) start(g *guard.Guard) error {
 type store struct {
 	Store
 
-	failed func(error) error
+	asked Asked
 }
 
 // Take implements quota.Store.
 func (s *store) Take(ctx context.Context, r quota.Request) (quota.Grant, error) {
+	began := time.Now()
 	g, err := s.Store.Take(ctx, r)
 	left := ctx.Err() != nil && !errors.Is(context.Cause(ctx), inflight.ErrStoreSlow) // the caller has
-	if err != nil && !left && !errors.Is(err, throttle.ErrCost) {
-		err = s.failed(err)
+	if err != nil && left || errors.Is(err, throttle.ErrCost) {
+		return g, err
 	}
-	return g, err
+	return g, s.asked(began, err)
 }

@@ -3,6 +3,7 @@ package settings
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,7 +43,7 @@ func TestAStoreThatDoesNotAnswer(t *testing.T) {
 				failures := 0
 				g, err := guard.New(guard.Policy{
 					Name: "a", Limits: throttle.Limits{Concurrency: 1},
-					Store: &store{silent{}, func(error) error { failures++; return stop }},
+					Store: &store{silent{}, func(time.Time, error) error { failures++; return stop }},
 				})
 				require.NoError(t, err)
 				ctx, cancel := context.WithTimeout(t.Context(), c.leaves)
@@ -53,4 +54,26 @@ func TestAStoreThatDoesNotAnswer(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A store that decides is reported too, also if it refuses.
+func TestAStoreThatAnswers(t *testing.T) {
+	t.Parallel()
+	opened, err := OpenStore("sqlite:" + filepath.Join(t.TempDir(), "limits.db"))
+	require.NoError(t, err)
+	defer opened.Close() //nolint:errcheck // nothing depends on it
+	answers := 0
+	s := &store{opened, func(began time.Time, err error) error {
+		require.NoError(t, err)
+		assert.False(t, began.IsZero())
+		answers++
+		return nil
+	}}
+	r := quota.Request{Demands: []quota.Demand{{Key: "a", Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, time.Hour)}}}}}
+	for refused := range 2 {
+		g, err := s.Take(t.Context(), r)
+		require.NoError(t, err)
+		assert.Equal(t, refused == 1, g.Wait > 0)
+	}
+	assert.Equal(t, 2, answers)
 }
