@@ -84,8 +84,8 @@ func (a *Alike) Succeeded() { a.succeeded() }
 func (a *Alike) Fails(number int64, kind string) bool { return a.fails(number, kind) }
 
 // Open opens a file, unless ctx ends first.
-func Open(ctx context.Context, open func() (io.Closer, error)) (io.Closer, error) {
-	return unless(ctx, open)
+func Open(ctx context.Context, late func(), open func() (io.Closer, error)) (io.Closer, error) {
+	return unless(ctx, late, open)
 }
 
 // Count counts what became of a request.

@@ -2,15 +2,25 @@ package run
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"io/fs"
 	"iter"
+	"os"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/requests"
 )
 
+// patience is how long a pipe may have no other end before the run says that it waits. The other program of a command
+// line is usually there within milliseconds.
+const patience = time.Second
+
 // unless calls open, which may wait for the other end of a pipe, and returns early if
-// ctx ends. A file that open returns after that is closed.
-func unless[T io.Closer](ctx context.Context, open func() (T, error)) (T, error) {
+// ctx ends. A file that open returns after that is closed. late is called if open takes longer than the patience.
+func unless[T io.Closer](ctx context.Context, late func(), open func() (T, error)) (T, error) {
 	type opened struct {
 		it  T
 		err error
@@ -20,17 +30,34 @@ func unless[T io.Closer](ctx context.Context, open func() (T, error)) (T, error)
 		it, err := open()
 		done <- opened{it, err}
 	}()
-	select {
-	case o := <-done:
-		return o.it, o.err
-	case <-ctx.Done():
-		go func() {
-			if o := <-done; o.err == nil {
-				_ = o.it.Close() // it came too late
-			}
-		}()
-		var none T
-		return none, context.Cause(ctx)
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	for {
+		select {
+		case o := <-done:
+			return o.it, o.err
+		case <-timer.C:
+			late()
+		case <-ctx.Done():
+			go func() {
+				if o := <-done; o.err == nil {
+					_ = o.it.Close() // it came too late
+				}
+			}()
+			var none T
+			return none, context.Cause(ctx)
+		}
+	}
+}
+
+// waitsFor says which of these pipes have no other end yet, if there are any.
+func (j *Job) waitsFor(doing string, paths ...string) {
+	paths = slices.DeleteFunc(paths, func(path string) bool {
+		info, err := os.Stat(path)
+		return err != nil || info.Mode()&fs.ModeNamedPipe == 0
+	})
+	if len(paths) > 0 {
+		j.say(fmt.Sprintf("headrace: waiting for another program %s %s", doing, strings.Join(paths, " and ")))
 	}
 }
 

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"io"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/run"
@@ -22,11 +25,32 @@ func TestWhatIsOpenedTooLateIsClosed(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(reason)
 	opened, it := make(chan struct{}), make(closing)
-	_, err := run.Open(ctx, func() (io.Closer, error) {
+	_, err := run.Open(ctx, nil, func() (io.Closer, error) {
 		<-opened
 		return it, nil
 	})
 	require.ErrorIs(t, err, reason)
 	close(opened)
 	<-it
+}
+
+// What is opened at once is not waited for.
+func TestOnlyALongWaitIsReported(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for _, takes := range []time.Duration{0, time.Second - 1, time.Second + 1, time.Hour} {
+			began := time.Now()
+			var late []time.Duration
+			_, err := run.Open(t.Context(), func() { late = append(late, time.Since(began)) }, func() (io.Closer, error) {
+				<-time.After(takes)
+				return make(closing), nil
+			})
+			require.NoError(t, err)
+			if takes < time.Second {
+				assert.Empty(t, late)
+			} else {
+				assert.Equal(t, []time.Duration{time.Second}, late)
+			}
+		}
+	})
 }

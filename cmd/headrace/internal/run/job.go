@@ -80,7 +80,7 @@ func (j *Job) Do(ctx context.Context) (_ *Outcome, err error) {
 	if err := batch.Validate(); err != nil {
 		return &j.outcome, &UsageError{err}
 	}
-	in, err := unless(ctx, func() (io.ReadCloser, error) { return requests.Open(j.Requests, j.Stdin) })
+	in, err := unless(ctx, func() { j.waitsFor("to write to", j.Requests) }, func() (io.ReadCloser, error) { return requests.Open(j.Requests, j.Stdin) })
 	if in != nil {
 		defer func() { _ = in.Close() }()
 	}
