@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -159,4 +160,39 @@ func TestSIGTERM(t *testing.T) {
 	assert.Contains(t, errs, "resume with: headrace run r.jsonl")
 	assert.Zero(t, p.provider.Counts().Aborted)
 	assert.Len(t, p.lines("r.results.jsonl"), 4)
+}
+
+// What would stop the run is not the failure of a request either if the run is being stopped already.
+func TestASecondReasonToStopFailsNoRequest(t *testing.T) {
+	t.Parallel()
+	arrived, interrupted := make(chan struct{}, 9), make(chan struct{})
+	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
+		arrived <- struct{}{}
+		<-interrupted
+		return &providertest.Fault{Status: 401}
+	}})
+	answer := sync.OnceFunc(func() { close(interrupted) })
+	t.Cleanup(answer)
+	p.requests(9)
+	cmd := p.command("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1", "--concurrency", "2", "--progress", "off")
+	read, write, err := os.Pipe()
+	require.NoError(t, err)
+	cmd.Stderr = write
+	require.NoError(t, cmd.Start())
+	require.NoError(t, write.Close())
+	<-arrived
+	<-arrived
+	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
+	said := bufio.NewReader(read)
+	for line := ""; !strings.Contains(line, "headrace: stopping"); {
+		line, err = said.ReadString('\n')
+		require.NoError(t, err)
+	}
+	answer()
+	require.Error(t, cmd.Wait())
+	assert.Equal(t, 130, cmd.ProcessState.ExitCode())
+	rest, err := io.ReadAll(said)
+	require.NoError(t, err)
+	assert.Contains(t, string(rest), "9 requests: 0 done, 0 failed, 9 left")
+	assert.NoFileExists(t, p.path("r.errors.jsonl"))
 }

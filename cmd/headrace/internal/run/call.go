@@ -135,7 +135,7 @@ func fail(f *results.RequestError) (results.Answer, error) {
 func (c *caller) end(why *StopError) (results.Answer, error) {
 	c.why.CompareAndSwap(nil, why)
 	c.stop(c.why.Load())
-	return results.Answer{}, c.why.Load()
+	return results.Answer{}, c.why.Load().left()
 }
 
 // broken handles a call without a response.

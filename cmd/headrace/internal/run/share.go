@@ -32,7 +32,7 @@ func (j *Job) share(stop context.CancelCauseFunc) (leave func() error, err error
 			settings.WithoutPassword(j.Share), settings.Plain(err))})
 		why := first.Load()
 		stop(why)
-		return why
+		return why.left()
 	}, event.Func(func(e event.Event) {
 		if e.Kind == event.LimiterChanged && e.Err == nil && j.Share != "" { // for the events of the group; the run's observer receives the events of calls
 			tell()

@@ -3,6 +3,7 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"fmt"
 )
@@ -29,6 +30,19 @@ type StopError struct {
 
 // Error returns the problem.
 func (e *StopError) Error() string { return e.Problem }
+
+// left is the error of a request that the stop leaves for the next run.
+func (e *StopError) left() error { return leftError{e} }
+
+// leftError is an error of the run and not of its request, also if the run was stopped for another reason before, such as Ctrl-C:
+// otherwise it would be recorded as the failure of a request that has none.
+type leftError struct{ *StopError }
+
+// Is has the request count as cancelled.
+func (leftError) Is(target error) bool { return target == context.Canceled }
+
+// Unwrap returns the reason.
+func (e leftError) Unwrap() error { return e.StopError }
 
 // ErrInterrupted is the cause of a context that was cancelled by a signal.
 var ErrInterrupted = errors.New("interrupted")
