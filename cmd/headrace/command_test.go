@@ -423,6 +423,13 @@ func TestALimitThatIsTooLow(t *testing.T) {
 	status, _, errs = p.end(cmd, cmd.Run)
 	require.Zero(t, status, errs)
 	assert.Contains(t, errs, "\n1 result of requests that are no longer in standard input (--fresh leaves them out)\n")
+
+	status, out, errs := p.run("--limit", "1/h", "--max-wait", "2s", "--out", "-", "--errors", "e.jsonl")
+	require.Equal(t, 75, status)
+	assert.Equal(t, 1, strings.Count(out, "\n"))
+	assert.Contains(t, errs, "3 requests: 1 done, 0 failed, 2 left, ")
+	assert.NotContains(t, errs, "failures:")
+	assert.NoFileExists(t, p.path("e.jsonl"), "what is left has not failed, also without a journal")
 }
 
 // A century is not waited out, whatever --max-wait is up to a day.

@@ -81,7 +81,7 @@ func (j *Job) stream(ctx context.Context, b *batch, in io.Reader) error {
 		if r.State == node.Resumed && r.Out.Of != r.In.Hash() {
 			j.changed(r.In) // no request is paid for twice, and results are not mixed unnoticed
 		}
-		if j.lines == nil || r.State == node.Pending || j.journal != nil && waits(&r) {
+		if j.lines == nil || waits(&r) {
 			continue
 		}
 		if err := j.lines.Write(&r); err != nil {
