@@ -295,6 +295,20 @@ func TestStrictOnStandardInput(t *testing.T) {
 	assert.Equal(t, 1, p.provider.Counts().Arrivals)
 }
 
+// It is the first one, whatever the others are.
+func TestStrictNamesTheFirstBadLine(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	const lines = 200
+	for i := range 5 {
+		cmd := p.command("run", "-", "--strict", "--out", "-", "--concurrency", "100", "--base-url", p.provider.URL())
+		cmd.Stdin = strings.NewReader(request(0) + strings.Repeat("nonsense\n", lines))
+		status, _, errs := p.end(cmd, cmd.Run)
+		require.Equal(t, 1, status, errs)
+		assert.Contains(t, errs, "headrace: line 2: not a request", i)
+	}
+}
+
 // An input without an end ends with the failures that are too many.
 func TestMaxFailuresOfAnEndlessInput(t *testing.T) {
 	t.Parallel()

@@ -103,7 +103,7 @@ func (j *Job) input(ctx context.Context, in io.Reader) iter.Seq2[requests.Reques
 				j.outcome.input = err
 				return
 			}
-			if !yield(q, nil) {
+			if !yield(q, nil) || q.Bad != "" && j.Strict { // later lines would race with it to be the one that is named
 				return
 			}
 		}
