@@ -18,9 +18,11 @@ type prelude struct {
 	levels *[preludeLevels]preludeLevel
 }
 
+// preludeLevel is a ring of moments. Programs that call many hosts have many guards with few calls, so it takes no more
+// memory for one moment than that needs.
 type preludeLevel struct {
-	next    int
-	moments [preludeMoments]throttle.Sent
+	next    int // where the next moment goes: behind the others, or in the place of the oldest
+	moments []throttle.Sent
 }
 
 const (
@@ -38,12 +40,19 @@ func (p *prelude) note(s throttle.Sent) {
 	step := preludeStep
 	for i := range p.levels {
 		l := &p.levels[i]
-		newest := &l.moments[(l.next+preludeMoments-1)%preludeMoments]
-		if newest.Seq > 0 && s.At.Sub(newest.At) < step {
+		n := len(l.moments)
+		if n > 0 && s.At.Sub(l.moments[(l.next+n-1)%n].At) < step {
 			return // and so for every coarser level
 		}
-		l.moments[l.next] = s
-		l.next = (l.next + 1) % preludeMoments
+		switch n {
+		case preludeMoments:
+			l.moments[l.next] = s
+			l.next = (l.next + 1) % n
+		case 1:
+			l.moments = append(make([]throttle.Sent, 0, preludeMoments), l.moments[0], s)
+		default:
+			l.moments = append(l.moments, s)
+		}
 		step *= preludeCoarser
 	}
 }
@@ -52,11 +61,7 @@ func (p *prelude) note(s throttle.Sent) {
 func (p *prelude) until(last throttle.Sent) (moments []throttle.Sent) {
 	if p.levels != nil {
 		for i := range p.levels {
-			for _, s := range p.levels[i].moments {
-				if s.Seq > 0 {
-					moments = append(moments, s)
-				}
-			}
+			moments = append(moments, p.levels[i].moments...)
 		}
 	}
 	moments = append(moments, last)

@@ -3,6 +3,7 @@ package guard_test
 import (
 	"context"
 	"math"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -162,4 +163,25 @@ func TestTheFirstCallsLeaveTogether(t *testing.T) {
 		wg.Wait()
 		assert.InEpsilon(t, 60, g.Stats().View.Pace[throttle.Requests], 0.2, "30 in half a second, which is the shortest time that counts")
 	})
+}
+
+// A program that calls many hosts has many guards, most of them with few calls.
+func TestAGuardWithOneCallIsSmall(t *testing.T) {
+	const guards = 500
+	heap := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.GC() // what is in pools is dropped at the second one
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before, all := heap(), make([]*guard.Guard, guards)
+	for i := range all {
+		g, err := guard.New(guard.Policy{Name: "a"})
+		require.NoError(t, err)
+		require.NoError(t, g.Do(t.Context(), throttle.Cost{}, func(context.Context) error { return nil }))
+		all[i] = g
+	}
+	assert.Less(t, (heap()-before)/guards, int64(6<<10))
+	runtime.KeepAlive(all)
 }
