@@ -8,3 +8,5 @@ func (r *Registry) Kept() (guards, memories int) {
 }
 
 const MostMemories = mostMemories
+
+const MostUnused = mostUnused

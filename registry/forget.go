@@ -39,6 +39,10 @@ type memory struct {
 }
 
 const (
+	// mostUnused is how many guards are kept for the whole idle time of their template. Their names may come from outside,
+	// such as the hosts of a crawl, and a guard takes about 4 KB. With more of them, one that was not used between two
+	// visits is forgotten, unless it holds calls back.
+	mostUnused    = 16384
 	mostMemories  = 4096 // saved states of about 145 bytes
 	visitsOfAUse  = 4    // for each guard that is made, or for 16 times that one is asked for
 	usesOfAVisit  = 16
@@ -66,11 +70,11 @@ func (r *Registry) visit() {
 	c := clock.New(r.clock)
 	now := c.Now()
 	for n := min(w.due.Swap(0), visitsAtATime); n > 0; n-- {
-		s := r.advance()
+		s, guards := r.advance()
 		if s == nil {
 			return
 		}
-		if g := s.made.Load(); g != nil && s.idle(g, now) {
+		if g := s.made.Load(); g != nil && s.idle(g, now, guards > mostUnused) {
 			saved, _ := g.Save() // a law that cannot be saved begins anew
 			r.forget(s, g, saved)
 		}
@@ -78,8 +82,8 @@ func (r *Registry) visit() {
 }
 
 // advance returns the next slot of the ring, without those that have left the
-// registry or were given a policy of their own.
-func (r *Registry) advance() *slot {
+// registry or were given a policy of their own, and how many there are.
+func (r *Registry) advance() (s *slot, guards int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	w := &r.sweep
@@ -89,19 +93,19 @@ func (r *Registry) advance() *slot {
 		}
 		s := w.ring[w.next]
 		if r.slots[s.key] == s && !s.pinned {
-			return s
+			return s, len(w.ring)
 		}
 		last := len(w.ring) - 1
 		w.ring[w.next], w.ring[last] = w.ring[last], nil
 		w.ring = w.ring[:last]
 	}
-	return nil
+	return nil, 0
 }
 
 // idle reports whether the guard of s can be forgotten: it was not used for as
-// long as its template says, and nothing that it has counted limits a call.
-func (s *slot) idle(g *guard.Guard, now time.Time) bool {
-	if !s.used.Load() && now.Sub(s.since) < s.of.idle {
+// long as its template says, or since the last visit if there are too many, and nothing that it has counted limits a call.
+func (s *slot) idle(g *guard.Guard, now time.Time, crowded bool) bool {
+	if !s.used.Load() && !crowded && now.Sub(s.since) < s.of.idle {
 		return false
 	}
 	stats := g.Stats()

@@ -87,6 +87,34 @@ func TestGuardsOfATemplateAreForgottenWhenIdle(t *testing.T) {
 	assert.True(t, exists(r, "crawl"), "which is no template")
 }
 
+// Names may come from outside, such as the hosts of a crawl: their number is bounded within the idle time, too.
+func TestACrowdOfUnusedGuardsIsForgotten(t *testing.T) {
+	r, _ := forgetful(t, registry.Spec{})
+	held := r.For("crawl", "held")
+	call := held.Begin(throttle.Cost{})
+	_, err := call.Admit(t.Context())
+	require.NoError(t, err)
+	busy, most := r.For("crawl", "busy"), 0
+	for i := range 4 * registry.MostUnused {
+		require.NotNil(t, r.For("crawl", strconv.Itoa(i)))
+		if i == registry.MostUnused/2 {
+			sweep(r)
+			require.True(t, exists(r, "crawl/0"), "there are few")
+		}
+		if i%100 == 0 {
+			require.Same(t, busy, r.For("crawl", "busy"))
+		}
+		guards, _ := r.Kept()
+		most = max(most, guards)
+	}
+	assert.LessOrEqual(t, most, registry.MostUnused*3/2)
+	assert.False(t, exists(r, "crawl/0"))
+	assert.True(t, exists(r, "crawl/busy"))
+	assert.True(t, exists(r, "crawl/held"))
+	_, err = call.End(adaptive.Feedback{Verdict: adaptive.OK})
+	require.NoError(t, err)
+}
+
 func TestAGuardThatLimitsIsNotForgotten(t *testing.T) {
 	hold := errors.New("maintenance")
 	for about, tc := range map[string]struct {
