@@ -27,7 +27,7 @@ import (
 func TestASlowHeaderIsCutOff(t *testing.T) {
 	inBubble(t, proxy.Config{}, func(http.ResponseWriter, *http.Request) {}, func(s *bubble) {
 		t := s.t
-		c, err := s.pipes.dial()
+		c, err := s.pipes.Dial(t.Context(), "tcp", "")
 		require.NoError(t, err)
 		defer func() { _ = c.Close() }()
 		go func() { _, _ = io.Copy(io.Discard, c) }()
@@ -52,7 +52,7 @@ func TestASlowBodyHoldsNoSlot(t *testing.T) {
 				_, _ = io.Copy(w, r.Body)
 			}, func(s *bubble) {
 				t := s.t
-				conn, err := s.pipes.dial()
+				conn, err := s.pipes.Dial(t.Context(), "tcp", "")
 				require.NoError(t, err)
 				defer func() { _ = conn.Close() }()
 				began := time.Now()
@@ -93,7 +93,7 @@ func TestABodyOverASlowLineArrives(t *testing.T) {
 		_, _ = fmt.Fprint(w, n)
 	}, func(s *bubble) {
 		t := s.t
-		conn, err := s.pipes.dial()
+		conn, err := s.pipes.Dial(t.Context(), "tcp", "")
 		require.NoError(t, err)
 		defer func() { _ = conn.Close() }()
 		const pieces, size = 40, 20 << 10
@@ -331,7 +331,7 @@ func TestTheMemoryOfBodiesIsBounded(t *testing.T) {
 	inBubble(t, proxy.Config{MaxBody: 600 << 20}, func(http.ResponseWriter, *http.Request) {}, func(s *bubble) {
 		t := s.t
 		begin := func() net.Conn {
-			c, err := s.pipes.dial()
+			c, err := s.pipes.Dial(t.Context(), "tcp", "")
 			require.NoError(t, err)
 			_, err = io.WriteString(c, "POST /up/v1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 600000000\r\n\r\n{")
 			require.NoError(t, err)
@@ -403,7 +403,7 @@ func TestASlowBodyThatIsNotWanted(t *testing.T) {
 			t.Run(about+" "+length, func(t *testing.T) {
 				inBubble(t, proxy.Config{Token: token}, func(http.ResponseWriter, *http.Request) {}, func(s *bubble) {
 					t := s.t
-					c, err := s.pipes.dial()
+					c, err := s.pipes.Dial(t.Context(), "tcp", "")
 					require.NoError(t, err)
 					defer func() { _ = c.Close() }()
 					began := time.Now()
@@ -465,7 +465,7 @@ func TestASlowReaderThatReads(t *testing.T) {
 			_, _ = io.WriteString(w, strings.Repeat("x", 1<<20))
 		}, func(s *bubble) {
 			t := s.t
-			c, err := s.pipes.dial()
+			c, err := s.pipes.Dial(t.Context(), "tcp", "")
 			require.NoError(t, err)
 			defer func() { _ = c.Close() }()
 			_, err = io.WriteString(c, "GET /up/v1 HTTP/1.1\r\nHost: localhost\r\n"+key+"\r\n")
@@ -498,7 +498,7 @@ func TestMemoryIsGivenBack(t *testing.T) {
 		_, _ = io.WriteString(w, text)
 	}, func(s *bubble) {
 		t := s.t
-		full, err := s.pipes.dial()
+		full, err := s.pipes.Dial(t.Context(), "tcp", "")
 		require.NoError(t, err)
 		defer func() { _ = full.Close() }()
 		_, err = io.WriteString(full, "POST /up/v1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: "+strconv.Itoa(1<<30-5*piece)+"\r\n\r\n{")

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/headrace/headrace/internal/pipenet"
 	"github.com/headrace/headrace/proxy"
 	"github.com/headrace/headrace/registry"
 )
@@ -101,12 +102,12 @@ func inBubbleWith(t *testing.T, c proxy.Config, upstream func() handler, f func(
 		}
 		p, err := proxy.New(c)
 		require.NoError(t, err)
-		l := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+		l := pipenet.Listen()
 		s := &bubble{t: t, proxy: p, pipes: l}
 		server := p.Server()
 		served := make(chan struct{})
 		go func() { defer close(served); _ = server.Serve(l) }()
-		own := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return l.dial() }, DisableCompression: true}
+		own := &http.Transport{DialContext: l.Dial, DisableCompression: true}
 		s.http = &http.Client{Transport: own}
 		f(s)
 		own.CloseIdleConnections()
@@ -120,42 +121,13 @@ func inBubbleWith(t *testing.T, c proxy.Config, upstream func() handler, f func(
 type bubble struct {
 	t     *testing.T
 	proxy *proxy.Proxy
-	pipes *pipes
+	pipes *pipenet.Listener
 	http  *http.Client
 }
 
-// pipes is a listener of connections within the process.
-type pipes struct {
-	conns  chan net.Conn
-	once   sync.Once
-	closed chan struct{}
-}
-
-func (l *pipes) dial() (net.Conn, error) {
-	here, there := net.Pipe()
-	select {
-	case l.conns <- there:
-		return here, nil
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.conns:
-		return c, nil
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *pipes) Close() error { l.once.Do(func() { close(l.closed) }); return nil }
-func (*pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8787} }
-
 // http2 is a client that speaks HTTP/2 without TLS. Close its idle connections.
 func (s *bubble) http2() *http.Transport {
-	own := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return s.pipes.dial() }, Protocols: new(http.Protocols)}
+	own := &http.Transport{DialContext: s.pipes.Dial, Protocols: new(http.Protocols)}
 	own.Protocols.SetUnencryptedHTTP2(true)
 	return own
 }

@@ -86,7 +86,7 @@ func TestADrainIsNotHeldUp(t *testing.T) {
 				}
 			}, func(s *bubble) {
 				t := s.t
-				c, err := s.pipes.dial()
+				c, err := s.pipes.Dial(t.Context(), "tcp", "")
 				require.NoError(t, err)
 				defer func() { _ = c.Close() }()
 				_, err = io.WriteString(c, request)

@@ -322,7 +322,7 @@ func TestAnswersAreKeptInTheMemoryThatThereIs(t *testing.T) {
 	}, func(s *bubble) {
 		t := s.t
 		dial := func(text string) net.Conn {
-			conn, err := s.pipes.dial()
+			conn, err := s.pipes.Dial(t.Context(), "tcp", "")
 			require.NoError(t, err)
 			_, err = io.WriteString(conn, text)
 			require.NoError(t, err)

@@ -27,6 +27,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/internal/pipenet"
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/service"
 )
@@ -254,11 +255,11 @@ func TestDrainAnswersWhatItCancels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := service.New(t.Context(), text("default: {capacity: 1, refill_rate: 0.02}"))
 		require.NoError(t, err)
-		l := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+		l := pipenet.Listen()
 		ctx, stop := context.WithCancel(t.Context())
 		served := make(chan error, 1)
 		go func() { served <- s.Serve(ctx, l) }()
-		x := &server{Server: s, t: t, url: "http://localhost", client: &http.Client{Transport: &http.Transport{DialContext: l.dial}}}
+		x := &server{Server: s, t: t, url: "http://localhost", client: &http.Client{Transport: &http.Transport{DialContext: l.Dial}}}
 		require.Equal(t, http.StatusOK, x.post("check", `{"identifier":"a","resource":"x"}`).status)
 		began, waits := time.Now(), make(chan answer, 1)
 		go func() {
@@ -277,36 +278,6 @@ func TestDrainAnswersWhatItCancels(t *testing.T) {
 		x.client.CloseIdleConnections()
 	})
 }
-
-// pipes is a listener of connections within the process.
-type pipes struct {
-	conns  chan net.Conn
-	once   sync.Once
-	closed chan struct{}
-}
-
-func (l *pipes) dial(context.Context, string, string) (net.Conn, error) {
-	here, there := net.Pipe()
-	select {
-	case l.conns <- there:
-		return here, nil
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-// Accept implements net.Listener, as do the others.
-func (l *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.conns:
-		return c, nil
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *pipes) Close() error { l.once.Do(func() { close(l.closed) }); return nil }
-func (*pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8790} }
 
 type roundTripper func(*http.Request) (*http.Response, error)
 
