@@ -29,7 +29,7 @@ func TestADamagedKey(t *testing.T) {
 	of := func(key string) quota.Request {
 		return quota.Request{Demands: []quota.Demand{{Key: key, Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(99, time.Hour)}}}}}
 	}
-	// spoil damages what there is now, but for the probe.
+	// spoil damages all that there is now.
 	spoil := func() {
 		for _, name := range c.Keys(t.Context(), "*").Val() {
 			require.NoError(t, c.Set(t.Context(), name, "foreign", time.Hour).Err())

@@ -2,7 +2,6 @@ package decide
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"strings"
 	"sync"
@@ -93,7 +92,7 @@ func New(o Options) (*Decider, error) {
 	}
 	d.rules.Store(o.Config.Rules)
 	d.life, d.end = context.WithCancel(context.Background()) //nolint:gosec // Close calls it
-	d.probe.key = prefix + "probe/" + rand.Text()[:13]
+	d.probe.rename()
 	d.wg.Go(d.probes)
 	return d, nil
 }

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"context"
+	"crypto/rand"
 	"sync"
 	"time"
 
@@ -23,7 +24,7 @@ const (
 
 // probe is what the service knows of its store without a caller.
 type probe struct {
-	key string
+	key string // of the goroutine of the probes
 
 	mu      sync.Mutex // guards all below
 	asked   bool
@@ -73,6 +74,9 @@ func (d *Decider) probeOnce() {
 	row := p.row
 	p.mu.Unlock()
 	d.tell(after, row, err)
+	if unreadable(err) {
+		d.probe.rename() // the store works
+	}
 	if err != nil {
 		return
 	}
@@ -83,6 +87,9 @@ func (d *Decider) probeOnce() {
 		d.fallback.Reset()
 	}
 }
+
+// rename has the next probe ask for a key that is new to the store.
+func (p *probe) rename() { p.key = prefix + "probe/" + rand.Text()[:13] }
 
 // tell calls Options.Outage, if there is news.
 func (d *Decider) tell(now time.Duration, row int, err error) {

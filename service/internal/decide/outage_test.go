@@ -1,7 +1,9 @@
 package decide_test
 
 import (
+	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/breaker"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/service/internal/decide"
 	"github.com/headrace/headrace/throttle"
@@ -130,6 +133,36 @@ func TestRecovery(t *testing.T) {
 		assert.Equal(t, "healthy", d.Health(t.Context()).Status)
 		assert.True(t, d.Health(t.Context()).StoreReachable)
 	})
+}
+
+// A damaged key of the probe says nothing about the store either.
+func TestADamagedProbe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := realTime(t, &badProbe{MemoryStore: quota.NewMemoryStore(nil)})
+		<-time.After(time.Second / 2)
+		require.False(t, d.Health(t.Context()).StoreReachable)
+		<-time.After(time.Second)
+		assert.True(t, d.Health(t.Context()).StoreReachable)
+	})
+}
+
+// badProbe is a store that cannot read the first key that a probe asks for.
+type badProbe struct {
+	quota.MemoryStore
+
+	bad string
+}
+
+func (b *badProbe) Take(ctx context.Context, r quota.Request) (quota.Grant, error) {
+	if key := r.Demands[0].Key; strings.Contains(key, "probe/") {
+		if b.bad == "" {
+			b.bad = key
+		}
+		if b.bad == key {
+			return quota.Grant{}, &fault.FieldError{Owner: "store", Field: "key", Problem: "damaged"}
+		}
+	}
+	return b.MemoryStore.Take(ctx, r)
 }
 
 // What callers cancel is no failure of the store.
