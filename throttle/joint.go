@@ -192,10 +192,10 @@ func locked(order, limiters []*Limiter) []*Limiter {
 }
 
 // unlockAll gives the locks up and then tries the joint calls that may be admitted now.
-func unlockAll(order []*Limiter) { tryAgain(release(order)) }
+func unlockAll(order []*Limiter) { tryAgain(release(order, nil)) }
 
-// release gives the locks up and returns the calls to try.
-func release(order []*Limiter) (tries []*joint) {
+// release gives the locks up and appends the calls to try.
+func release(order []*Limiter, tries []*joint) []*joint {
 	for _, l := range slices.Backward(order) {
 		tries = append(tries, l.tries...)
 		l.tries = nil
