@@ -16,7 +16,8 @@ func TestWhenALimiterLooksThroughItsLines(t *testing.T) {
 	outer, err := New(Limits{Windows: []Window{Sliding(100, time.Second)}}, WithClock(clock))
 	require.NoError(t, err)
 	enter := func(inner *Limiter) *joint {
-		j, err := enterAll(t.Context(), []*Limiter{inner, outer}, Cost{}, nil, make([]Permit, 2))
+		var j *joint
+		err := enterAll(t.Context(), []*Limiter{inner, outer}, Cost{}, nil, make([]Permit, 2), &j)
 		require.NoError(t, err)
 		return j
 	}
@@ -57,7 +58,8 @@ func TestNothingIsAllocatedByLookingAtTheLines(t *testing.T) {
 	for range cap(waiting) {
 		inner, err := New(Limits{Concurrency: 1}, WithClock(clock))
 		require.NoError(t, err)
-		j, err := enterAll(t.Context(), []*Limiter{inner, outer}, Cost{}, nil, make([]Permit, 2))
+		var j *joint
+		err = enterAll(t.Context(), []*Limiter{inner, outer}, Cost{}, nil, make([]Permit, 2), &j)
 		require.NoError(t, err)
 		_, err = inner.TryAcquire(Cost{})
 		require.NoError(t, err, "it overtakes")
