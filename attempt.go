@@ -86,6 +86,7 @@ func (t *transport) supervise(ctx context.Context, out *http.Request) (*http.Res
 }
 
 func discard(resp *http.Response) {
+	defer func() { _ = recover() }() // no caller is left for a panic of the base's body, which would end the program
 	if resp != nil && resp.Body != nil {
 		_ = resp.Body.Close() // it is not returned
 	}

@@ -70,9 +70,8 @@ func (b *body) Read(p []byte) (n int, err error) {
 
 // Close implements io.Closer.
 func (b *body) Close() error {
-	err := b.ReadCloser.Close()
-	b.end(nil)
-	return err
+	defer b.end(nil) // also if the body of the base panics
+	return b.ReadCloser.Close()
 }
 
 func (b *body) end(err error) {

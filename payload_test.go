@@ -287,6 +287,24 @@ func TestABodyWhoseClosePanicsWhileItIsReadEndsTheCall(t *testing.T) {
 	})
 }
 
+// A server recovers a panic of its handler, and the slot would be lost for good.
+func TestABodyOfAResponseWhoseClosePanicsEndsTheCall(t *testing.T) {
+	l, b := limiter(t)
+	rt := under(tripper(func(*http.Request) (*http.Response, error) {
+		resp := answer(http.StatusOK, "Content-Type: text/plain", "text")
+		resp.Body = &panicky{Reader: strings.NewReader("text"), to: io.NopCloser(nil)}
+		return resp, nil
+	}), "", l)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, secretURL, http.NoBody)
+	require.NoError(t, err)
+	resp, err := rt.RoundTrip(req) //nolint:bodyclose // it is, below
+	require.NoError(t, err)
+	assert.PanicsWithValue(t, "closed", func() { _ = resp.Body.Close() })
+	assert.Zero(t, l.Stats().InFlight)
+	assert.NoError(t, resp.Body.Close())
+	assert.Len(t, b.ended(), 1)
+}
+
 // A body is left behind if its Close does not end its Read, whether it is read in
 // advance or by net/http, which waits for the goroutine that writes the request.
 func TestABodyWhoseReadNeverReturnsEndsWithTheContext(t *testing.T) {

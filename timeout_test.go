@@ -110,6 +110,27 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
+// The body of a response that comes too late is closed on a goroutine of its own, where a panic would end the program.
+func TestALateResponseWhoseClosePanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := limiter(t)
+		release, late := make(chan struct{}), &panicky{to: io.NopCloser(nil)}
+		rt := under(tripper(func(*http.Request) (*http.Response, error) {
+			<-release
+			resp := answer(http.StatusOK, "", "")
+			resp.Body = late
+			return resp, nil
+		}), "", l, guard.Policy{Timeout: time.Second})
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, secretURL, http.NoBody)
+		require.NoError(t, err)
+		_, err = rt.RoundTrip(req) //nolint:bodyclose // there is none
+		require.ErrorAs(t, err, new(*fault.HungError))
+		close(release)
+		synctest.Wait()
+		assert.True(t, late.closed.Load())
+	})
+}
+
 // A stream may take as long as it likes once its header is there.
 func TestTheTimeoutEndsWithTheHeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
+	"sync/atomic"
 
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/guard"
@@ -35,6 +36,10 @@ type instances[S, T any] struct {
 	post  func(context.Context, S, *node.Report[T, T]) (node.Action, error)
 
 	clones bool // T may have a method Clone
+
+	vouched
+
+	vouches atomic.Bool // vouchInside was called
 }
 
 // Prep implements node.BatchHandler.
@@ -49,6 +54,10 @@ func (h *instances[S, T]) Exec(ctx context.Context, in T) (T, error) {
 
 // ExecItem is asked in place of Exec: one attempt at one instance.
 func (h *instances[S, T]) ExecItem(ctx context.Context, index int64, in T) (T, error) {
+	if !h.vouches.Load() {
+		vouchInside(h.inner)
+		h.vouches.Store(true)
+	}
 	t := in
 	if h.clones {
 		t = clone(in)
@@ -110,7 +119,7 @@ func (h *instances[S, T]) checkInner(p *invalid.Problems) {
 	switch {
 	case invalid.Nil(h.inner):
 		p.Addf("n", "the node is nil")
-	case !recursive(h):
+	case !h.yes.Load() && !recursive(h):
 		p.Add(validate(h.inner))
 	}
 }

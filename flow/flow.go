@@ -13,6 +13,8 @@ import (
 //
 // Nodes are compared with ==: give each place in the graph a node of its own.
 type Flow[S any] struct {
+	vouched
+
 	setup    invalid.Setup
 	name     string
 	first    node.Node[S]

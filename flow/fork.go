@@ -15,7 +15,7 @@ import (
 
 // Run implements node.Node.
 func (f *forked[S]) Run(ctx context.Context, s S) (action node.Action, err error) {
-	if err := f.setup.Use(f.Validate); err != nil {
+	if err := f.setup.Use(f.checkForRun); err != nil {
 		return node.Next, err
 	}
 	if ctx.Err() != nil {

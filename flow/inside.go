@@ -15,6 +15,7 @@ type container interface {
 	contents() (id any, nodes []any)
 	// draw draws the inside.
 	draw(d *diagram)
+	vouch() (first bool)
 }
 
 // transparent is a node of package node: a step, or a batch, which has a handler.

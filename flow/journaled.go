@@ -42,15 +42,37 @@ func (f *Flow[S]) checkNames(p *invalid.Problems) {
 // inside one of them is recorded under its items, and apart from others.
 func findJournaled(x any, found map[recorded]any) {
 	everything(x, map[any]bool{}, func(x any) bool {
-		b, ok := x.(journaled)
-		if !ok {
-			return true
+		r, ok := recordedBy(x)
+		if ok {
+			found[r] = x
 		}
-		_, _, j := b.Inside(inside.Key{})
-		if j == nil || !reflect.ValueOf(j).Comparable() {
-			return true
-		}
-		found[recorded{j, b.Name()}] = x
-		return false
+		return !ok
 	})
+}
+
+func recordedBy(x any) (r recorded, ok bool) {
+	b, ok := x.(journaled)
+	if !ok {
+		return r, false
+	}
+	_, _, j := b.Inside(inside.Key{})
+	if j == nil || !reflect.ValueOf(j).Comparable() {
+		return r, false
+	}
+	return recorded{j, b.Name()}, true
+}
+
+// repeatsNames reports whether two batches anywhere in x have the same name and journal. Few flows have such, and
+// only these are searched at each depth.
+func repeatsNames(x any) (twice bool) {
+	known := map[recorded]any{}
+	everything(x, map[any]bool{}, func(x any) bool {
+		if r, ok := recordedBy(x); ok {
+			other, found := known[r]
+			twice = twice || found && other != x
+			known[r] = x
+		}
+		return true
+	})
+	return twice
 }

@@ -24,7 +24,7 @@ func ShowCounts(r *Report) DrawOption { return func(d *diagram) { d.counts = r }
 // details is the label of a node.
 func (d *diagram) details(name string, x any) string {
 	n, named := x.(interface{ Name() string })
-	if _, isFlow := x.(interface{ checkGraph() error }); isFlow || !named {
+	if _, isFlow := x.(interface{ checkGraph(names bool) error }); isFlow || !named {
 		return label(name)
 	}
 	lines, p := []string{name}, policyOf(x)

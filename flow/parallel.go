@@ -11,6 +11,8 @@ import (
 
 // forked is a node made by Parallel.
 type forked[S any] struct {
+	vouched
+
 	setup invalid.Setup
 	name  string
 	nodes []node.Node[S]
@@ -52,8 +54,10 @@ func (f *forked[S]) Name() string { return f.name }
 // Validate joins all problems of the nodes, each a *fault.FieldError.
 func (f *forked[S]) Validate() error { return validate(f) }
 
+func (f *forked[S]) checkForRun() error { return checkForRun(f, &f.vouched) }
+
 // checkGraph joins the problems of the fork itself.
-func (f *forked[S]) checkGraph() error { return f.setup.Err() }
+func (f *forked[S]) checkGraph(bool) error { return f.setup.Err() }
 
 // contents implements container.
 func (f *forked[S]) contents() (any, []any) {

@@ -31,13 +31,13 @@ func (f *Flow[S]) Part(inside.Key) (p engine.Part, nodes []any, check func() err
 		}
 	}
 	_, nodes = f.contents()
-	return p, nodes, f.checkGraph
+	return p, nodes, func() error { return f.checkGraph(true) }
 }
 
 // Part is for package engine.
 func (f *forked[S]) Part(inside.Key) (p engine.Part, nodes []any, check func() error) {
 	_, nodes = f.contents()
-	return engine.Part{Kind: engine.Fork, Name: f.name}, nodes, f.checkGraph
+	return engine.Part{Kind: engine.Fork, Name: f.name}, nodes, func() error { return f.checkGraph(true) }
 }
 
 // Inner is the node that runs for each item, for package node.

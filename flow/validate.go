@@ -12,13 +12,16 @@ import (
 // lists them. Run calls it first.
 func (f *Flow[S]) Validate() error { return validate(f) }
 
+func (f *Flow[S]) checkForRun() error { return checkForRun(f, &f.vouched) }
+
 // validate joins the problems of x and of what is inside.
 func validate(x any) error {
 	var p invalid.Problems
+	names := repeatsNames(x)
 	visit(x, map[any]bool{}, func(x any) {
 		switch x := x.(type) {
-		case interface{ checkGraph() error }:
-			p.Add(x.checkGraph())
+		case interface{ checkGraph(names bool) error }:
+			p.Add(x.checkGraph(names))
 		case interface{ Validate() error }:
 			p.Add(x.Validate())
 		}
@@ -26,14 +29,16 @@ func validate(x any) error {
 	return p.Err()
 }
 
-// checkGraph joins the problems of the graph itself.
-func (f *Flow[S]) checkGraph() error {
+// checkGraph joins the problems of the graph itself; names reports whether batches inside may have the same name and journal.
+func (f *Flow[S]) checkGraph(names bool) error {
 	p := invalid.Problems{Owner: f.setup.Owner()}
 	p.Add(f.setup.Err())
 	if f.first != nil {
 		f.checkReach(&p)
 		f.checkEnds(&p)
-		f.checkNames(&p)
+		if names {
+			f.checkNames(&p)
+		}
 	}
 	return p.Err()
 }

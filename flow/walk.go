@@ -20,7 +20,7 @@ func (f *Flow[S]) Run(ctx context.Context, s S) (node.Action, error) {
 
 // runIn is Run under a frame of its own.
 func (f *Flow[S]) runIn(in *frame, s S) (action node.Action, err error) {
-	if err := f.setup.Use(f.Validate); err != nil {
+	if err := f.setup.Use(f.checkForRun); err != nil {
 		return node.Next, err
 	}
 	if in.depth > maxNesting {

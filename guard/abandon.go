@@ -15,6 +15,12 @@ func (c *Call) abandon(k *attempt, hung error) (held bool) {
 		return false
 	}
 	defer k.cancelBreakers(hung) // an observer may end the goroutine
+	ended := false
+	defer func() {
+		if !ended { // the store or a law has done so
+			k.release()
+		}
+	}()
 	if c.loose != nil {
 		c.loose.leave()
 	}
@@ -34,6 +40,7 @@ func (c *Call) abandon(k *attempt, hung error) (held bool) {
 		held = held || one.ended
 	}
 	k.unhold()
+	ended = true
 	if l := c.guard.learner; l != nil {
 		l.emitEnd(k, &learned, &f)
 	}
@@ -44,15 +51,22 @@ func (c *Call) abandon(k *attempt, hung error) (held bool) {
 // a ticket end once.
 func (k *attempt) release() {
 	defer k.cancelBreakers(nil)
+	defer k.unhold()
+	defer giveUp(k.parts)
 	if k.call.guard.chain != nil {
 		k.finishShared(&adaptive.Feedback{Verdict: adaptive.Transient})
 	}
-	for i := range k.parts {
-		if p := &k.parts[i]; p.handed == nil {
-			p.guard.giveUp(p.permit)
-		}
+}
+
+// giveUp gives up the permits of parts, unless a call inside has them.
+func giveUp(parts []part) {
+	if len(parts) == 0 {
+		return
 	}
-	k.unhold()
+	defer giveUp(parts[1:]) // also after a law that ends the goroutine
+	if p := &parts[0]; p.handed == nil {
+		p.guard.giveUp(p.permit)
+	}
 }
 
 // giveUp ends the permit of a call with an unknown outcome; it cost what was reserved.

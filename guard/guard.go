@@ -215,13 +215,16 @@ func (g *Guard) askFirst(err error) (f adaptive.Feedback) {
 	return f
 }
 
-// survivable returns the verdict of d on err, or none if d is nil or panics.
+// survivable returns the verdict of d on err, or none if d is nil, panics, or returns one that does not exist.
 func survivable(d adaptive.Detector, err error) (f adaptive.Feedback) {
 	if d == nil {
 		return f
 	}
 	defer func() { _ = recover() }()
-	return d(err)
+	if said := d(err); known(said.Verdict) {
+		return said
+	}
+	return f
 }
 
 // Pause admits no call before t. It never shortens a pause. Pause, Resume,

@@ -30,6 +30,9 @@ func (k *attempt) Detect(err error) adaptive.Feedback {
 // judge completes what the attempt itself has reported by what the detectors
 // make of its error.
 func (k *attempt) judge(f *adaptive.Feedback, err error) {
+	if !known(f.Verdict) { // it is the caller's
+		f.Verdict = adaptive.Unclassified
+	}
 	if err != nil && panicked(err) { // whatever the function reported before, or panicked with
 		f.Verdict, f.RetryAfter = adaptive.Transient, 0
 	}
@@ -45,6 +48,9 @@ func (k *attempt) judge(f *adaptive.Feedback, err error) {
 	}
 	f.RetryAfter = max(f.RetryAfter, 0)
 }
+
+// known reports whether v is one of the constants of its type.
+func known(v adaptive.Verdict) bool { return v <= adaptive.Unsent }
 
 // judged completes what was reported without a verdict by the detectors' d.
 func judged(f *adaptive.Feedback, d adaptive.Feedback) {

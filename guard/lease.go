@@ -67,11 +67,13 @@ func (l *leases) renew() {
 	if len(tickets) == 0 {
 		return
 	}
+	defer func() { // also if the store ends the goroutine
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.startLocked()
+	}()
 	l.share.briefly(func(ctx context.Context, s quota.Store) error {
 		_, err := s.Renew(ctx, tickets, leaseTime)
 		return err
 	})
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.startLocked()
 }

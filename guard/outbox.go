@@ -60,7 +60,7 @@ func (o *outbox) deliver(l *letter) {
 	if l.once != nil {
 		within = promptOnce
 	}
-	if answered, err := o.try(o.share.always, l.send, within); answered || l.once != nil {
+	if answered, err := o.try(o.share.always, l, l.send, within); answered || l.once != nil {
 		o.finish(l, err)
 		return
 	}
@@ -68,13 +68,20 @@ func (o *outbox) deliver(l *letter) {
 	o.post(l)
 }
 
-// try sends once. An error after the time is over is not an answer: the message may have arrived or not.
-func (o *outbox) try(ctx context.Context, send func(context.Context, quota.Store) error, within time.Duration) (answered bool, err error) {
+// try sends once, for l. An error after the time is over is not an answer: the message may have arrived or not.
+func (o *outbox) try(ctx context.Context, l *letter, send func(context.Context, quota.Store) error, within time.Duration) (answered bool, err error) {
+	returned := false
+	defer func() {
+		if !returned { // the store has ended the goroutine
+			o.finish(l, errExited)
+		}
+	}()
 	ctx, cancel := context.WithTimeoutCause(ctx, within, inflight.ErrStoreSlow)
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { o.slow.Store(true) }) // also if the store ignores ctx
 	defer stop()
 	err = guarded(ctx, o.share.store, send)
+	returned = true
 	if answered = err == nil || ctx.Err() == nil; !answered {
 		o.slow.Store(true)
 	}
@@ -136,7 +143,7 @@ func (o *outbox) sendAll() {
 			o.back(l)
 			return
 		}
-		answered, err := o.try(o.share.always, l.send, inflight.StoreTimeout)
+		answered, err := o.try(o.share.always, l, l.send, inflight.StoreTimeout)
 		if !answered && l.once == nil {
 			l.again = true
 			o.back(l)
@@ -152,7 +159,7 @@ func (o *outbox) sendAll() {
 // answers asks the store two things that change nothing. What a store knows
 // without asking others, as it may the second, says nothing about them.
 func (o *outbox) answers(l *letter) bool {
-	answered, _ := o.try(o.share.always, func(ctx context.Context, s quota.Store) error {
+	answered, _ := o.try(o.share.always, l, func(ctx context.Context, s quota.Store) error {
 		if _, err := s.Take(ctx, quota.Request{Demands: l.once, Lease: leaseTime, Peek: true}); err != nil {
 			return err
 		}

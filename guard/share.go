@@ -86,10 +86,10 @@ func (s *share) Slack(now time.Time) {
 
 // OnSend implements ruler: a call that is admitted here asks the store.
 func (s *share) OnSend(now time.Time, sent throttle.Sent) {
-	s.asking++
 	if s.inner != nil {
 		s.inner.OnSend(now, sent)
 	}
+	s.asking++ // not if a law ends the goroutine: then the call is not admitted
 }
 
 // OnUnsent implements ruler.

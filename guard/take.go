@@ -72,7 +72,7 @@ func (c *Call) take(ctx context.Context, k *attempt, trying bool) (no *denial, e
 	kept := false
 	defer func() { // also after runtime.Goexit in the store
 		if !kept {
-			c.retract(k, no, trying)
+			c.retract(k, 0, no, trying)
 		}
 	}()
 	d := c.demands(k)
@@ -197,29 +197,32 @@ func (d *demanded) denied(g *quota.Grant) *denial {
 	return no
 }
 
-// retract undoes an admission by the layers here; the call keeps its place.
-func (c *Call) retract(k *attempt, no *denial, trying bool) {
-	for i := range k.parts {
-		p := &k.parts[i]
-		if p.outer != nil {
-			continue
-		}
-		p.guard.update(func(now time.Time) {
-			s := p.guard.engine.Retract(p.permit)
-			if s == nil {
-				return
-			}
-			c.place(k, i, s.Seq)
-			share := p.guard.share
-			if share == nil {
-				return
-			}
-			share.answered(no != nil)
-			if no != nil && no.layer == p.guard && !trying {
-				share.refuse(now, no)
-			}
-		})
+// retract undoes an admission by the layers here, from the i-th on; the call keeps its place.
+func (c *Call) retract(k *attempt, i int, no *denial, trying bool) {
+	if i == len(k.parts) {
+		return
 	}
+	defer c.retract(k, i+1, no, trying) // also after a law that ends the goroutine
+	p := &k.parts[i]
+	if p.outer != nil {
+		return
+	}
+	share, asked := p.guard.share, true
+	p.guard.update(func(now time.Time) {
+		defer func() {
+			if share != nil && asked {
+				share.answered(no != nil)
+			}
+		}()
+		s := p.guard.engine.Retract(p.permit)
+		if asked = s != nil; !asked {
+			return
+		}
+		c.place(k, i, s.Seq)
+		if share != nil && no != nil && no.layer == p.guard && !trying {
+			share.refuse(now, no)
+		}
+	})
 }
 
 // tooLate is the error of a call that the store is known to refuse until its

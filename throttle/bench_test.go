@@ -2,6 +2,8 @@ package throttle_test
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -59,6 +61,30 @@ func BenchmarkBlocked(b *testing.B) {
 			p.Release()
 		}
 	})
+}
+
+// BenchmarkNested is callers of several limiters that wait for their own one and for one that all of them share.
+func BenchmarkNested(b *testing.B) {
+	const limiters, callers = 8, 8
+	shared := newLimiter(b, throttle.Limits{Concurrency: 1})
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	var wg sync.WaitGroup
+	b.ReportAllocs()
+	for range limiters {
+		both := []*throttle.Limiter{newLimiter(b, throttle.Limits{Concurrency: callers / 2}), shared}
+		for range callers {
+			wg.Go(func() {
+				permits := make([]throttle.Permit, len(both))
+				for left.Add(-1) >= 0 {
+					_ = throttle.AcquireAll(b.Context(), both, throttle.Cost{}, nil, permits)
+					permits[0].Release()
+					permits[1].Release()
+				}
+			})
+		}
+	}
+	wg.Wait()
 }
 
 // BenchmarkCancelled is a wait that its caller gives up, in a crowd that stays.

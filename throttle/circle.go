@@ -26,7 +26,7 @@ func anyRoom(tries *[]*joint) bool {
 // goFirst admits j if there is room for it.
 func (j *joint) goFirst(tries *[]*joint) bool {
 	j.lock()
-	defer func() { *tries = slices.Concat(*tries, release(j.order)) }() // also if a governor ends the goroutine
+	defer func() { *tries = release(j.order, *tries) }() // also if a governor ends the goroutine
 	if j.ended || j.at < 0 || j.refusalLocked() != nil {
 		return false
 	}

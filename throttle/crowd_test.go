@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/jonboulle/clockwork"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -15,7 +16,8 @@ func TestWhenALimiterLooksThroughItsLines(t *testing.T) {
 	outer, err := New(Limits{Windows: []Window{Sliding(100, time.Second)}}, WithClock(clock))
 	require.NoError(t, err)
 	enter := func(inner *Limiter) *joint {
-		j, err := enterAll(t.Context(), []*Limiter{inner, outer}, Cost{}, nil, make([]Permit, 2))
+		var j *joint
+		err := enterAll(t.Context(), []*Limiter{inner, outer}, Cost{}, nil, make([]Permit, 2), &j)
 		require.NoError(t, err)
 		return j
 	}
@@ -40,4 +42,38 @@ func TestWhenALimiterLooksThroughItsLines(t *testing.T) {
 	for _, j := range []*joint{second, third, fourth} {
 		require.True(t, j.leave(nil))
 	}
+}
+
+// A limiter on which many lines wait looks at those ahead of a call again and again.
+func TestNothingIsAllocatedByLookingAtTheLines(t *testing.T) {
+	if RaceDetector {
+		t.Skip("the race detector allocates")
+	}
+	clock := clockwork.NewFakeClock()
+	outer, err := New(Limits{Concurrency: 1}, WithClock(clock))
+	require.NoError(t, err)
+	_, err = outer.TryAcquire(Cost{})
+	require.NoError(t, err)
+	waiting := make([]*joint, 0, 8)
+	for range cap(waiting) {
+		inner, err := New(Limits{Concurrency: 1}, WithClock(clock))
+		require.NoError(t, err)
+		var j *joint
+		err = enterAll(t.Context(), []*Limiter{inner, outer}, Cost{}, nil, make([]Permit, 2), &j)
+		require.NoError(t, err)
+		_, err = inner.TryAcquire(Cost{})
+		require.NoError(t, err, "it overtakes")
+		waiting = append(waiting, j)
+	}
+	require.NoError(t, outer.SetConcurrency(2)) // there is room here, and none in the inner limiters
+	ahead := 0
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		_, all := outer.candidateLocked(0, nil)
+		ahead = len(all)
+	}))
+	assert.Equal(t, len(waiting), ahead)
+	for _, j := range waiting {
+		require.True(t, j.leave(nil))
+	}
+	assert.Nil(t, outer.ahead, "calls that have gone are kept")
 }

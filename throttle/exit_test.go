@@ -113,3 +113,44 @@ func TestGoexitInALawEachTime(t *testing.T) {
 		})
 	}
 }
+
+// exitingWhenSlack is a controller that calls runtime.Goexit in one call of Slack.
+type exitingWhenSlack struct {
+	law
+
+	at int // which call, from 1
+}
+
+func (e *exitingWhenSlack) Slack(time.Time) {
+	if e.at--; e.at == 0 {
+		runtime.Goexit()
+	}
+}
+
+// Whenever a controller ends the goroutine of a joint call, no place in a queue is left, which would be given a slot later.
+func TestGoexitInALawLeavesNoJointCallBehind(t *testing.T) {
+	for at := 1; at <= 10; at++ {
+		synctest.Test(t, func(t *testing.T) {
+			first := newLimiter(t, throttle.Limits{Concurrency: 1})
+			second := newLimiter(t, throttle.Limits{Concurrency: 1}, throttle.WithGovernor(&exitingWhenSlack{at: at}))
+			held, err := second.Acquire(t.Context(), throttle.Cost{})
+			require.NoError(t, err)
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				end, err := all(t.Context(), first, second)
+				if assert.NoError(t, err) {
+					end()
+				}
+			}()
+			synctest.Wait()
+			go held.Release()
+			<-done
+			time.Sleep(time.Second)
+			for _, l := range []*throttle.Limiter{first, second} {
+				assert.Zero(t, l.Stats().InFlight, at)
+				assert.Zero(t, l.Stats().Waiting, at)
+			}
+		})
+	}
+}

@@ -13,7 +13,8 @@ import (
 // enters has a call of all limiters come, which has to wait.
 func enters(t *testing.T, limiters ...*Limiter) *joint {
 	t.Helper()
-	j, err := enterAll(t.Context(), limiters, Cost{}, nil, make([]Permit, len(limiters)))
+	var j *joint
+	err := enterAll(t.Context(), limiters, Cost{}, nil, make([]Permit, len(limiters)), &j)
 	require.NoError(t, err)
 	return j
 }

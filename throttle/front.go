@@ -37,8 +37,10 @@ func (a entry) behind(j *joint, n *load) entry {
 
 // candidateLocked returns the first call, in the order of arrival, that waits
 // for this limiter and may overtake all that stand before it. The call self, if
-// there is one, counts as waiting here.
+// there is one, counts as waiting here. The entries are valid until the next call.
 func (l *Limiter) candidateLocked(now instant, self *joint) (c candidate, ahead []entry) {
+	ahead = l.ahead[:0]
+	defer func() { l.ahead = ahead }()
 	w := l.queue.head
 	if w != nil && w.order == 0 { // it has just come to the head of its line
 		l.arrivals++

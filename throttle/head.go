@@ -17,6 +17,7 @@ func (l *Limiter) pumpLocked(now instant) {
 		l.pumpFrontsLocked(now)
 		return
 	}
+	l.ahead = nil // it refers to joint calls that no longer wait
 	from := l.creditLocked(now)
 	for w := l.queue.head; w != nil; w = l.queue.head {
 		err := l.refusalLocked(now, &w.load.of)

@@ -59,39 +59,54 @@ func acquireAll(ctx context.Context, limiters []*Limiter, c Cost, places []int64
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	j, err := enterAll(ctx, limiters, c, places, permits)
-	if j == nil {
-		return err
+	var j *joint
+	returned := false
+	defer func() {
+		if !returned { // o or a governor has ended the goroutine
+			j.giveUp(permits)
+		}
+	}()
+	err := enterAll(ctx, limiters, c, places, permits, &j)
+	if j != nil {
+		if o != nil {
+			o.Queued()
+		}
+		if err = j.stand(ctx); err == nil {
+			j.fill(permits)
+		}
 	}
-	if o != nil {
-		j.queued(o)
-	}
-	if err := j.stand(ctx); err != nil {
-		return err
-	}
+	returned = true
+	return err
+}
+
+// fill puts the permits of j into the places of its limiters.
+func (j *joint) fill(permits []Permit) {
 	for i := range j.parts {
 		permits[j.parts[i].index] = j.parts[i].permit
 	}
-	return nil
 }
 
-// queued calls o. If o ends the goroutine, j gives up its places or its permits.
-func (j *joint) queued(o onlooker) {
-	returned := false
-	defer func() {
-		if returned || j.leave(nil) || j.err != nil {
+// giveUp gives up the places or the permits of j. A call that was admitted at once is nil, and has permits.
+func (j *joint) giveUp(permits []Permit) {
+	if j != nil {
+		if j.leave(nil) || j.err != nil {
 			return
 		}
-		for i := range j.parts {
-			j.parts[i].permit.Cancel()
-		}
-	}()
-	o.Queued()
-	returned = true
+		j.fill(permits)
+	}
+	cancel(permits)
 }
 
-// enterAll admits a call at once, or returns the one that waits.
-func enterAll(ctx context.Context, limiters []*Limiter, c Cost, places []int64, permits []Permit) (*joint, error) {
+// cancel cancels all permits, also if a governor ends the goroutine at one of them.
+func cancel(permits []Permit) {
+	if len(permits) > 0 {
+		defer cancel(permits[1:])
+		permits[0].Cancel()
+	}
+}
+
+// enterAll admits a call at once, or sets waits to the one that waits.
+func enterAll(ctx context.Context, limiters []*Limiter, c Cost, places []int64, permits []Permit, waits **joint) error {
 	var n load
 	n.set(&c)
 	var few [4]*Limiter
@@ -99,17 +114,18 @@ func enterAll(ctx context.Context, limiters []*Limiter, c Cost, places []int64, 
 	defer unlockAll(order)
 	for _, l := range limiters {
 		if err := l.refusalLocked(l.nowLocked(), &n.of); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if admitted(limiters, &n, permits) {
-		return nil, nil //nolint:nilnil // there is nothing to wait for
+		return nil
 	}
 	j := newJoint(slices.Clone(limiters), slices.Clone(order), n, places)
 	if err := j.enterLocked(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	return j, nil
+	*waits = j
+	return nil
 }
 
 // tryAcquireAll is acquireAll for a call that does not wait: if limiters do not
@@ -192,10 +208,10 @@ func locked(order, limiters []*Limiter) []*Limiter {
 }
 
 // unlockAll gives the locks up and then tries the joint calls that may be admitted now.
-func unlockAll(order []*Limiter) { tryAgain(release(order)) }
+func unlockAll(order []*Limiter) { tryAgain(release(order, nil)) }
 
-// release gives the locks up and returns the calls to try.
-func release(order []*Limiter) (tries []*joint) {
+// release gives the locks up and appends the calls to try.
+func release(order []*Limiter, tries []*joint) []*joint {
 	for _, l := range slices.Backward(order) {
 		tries = append(tries, l.tries...)
 		l.tries = nil

@@ -1,7 +1,5 @@
 package throttle
 
-import "slices"
-
 // try admits j if all its limiters have room and it is its turn in each, and reports
 // whether j has been served. It appends the calls to try next.
 func (j *joint) try(tries *[]*joint) (served bool) {
@@ -12,7 +10,7 @@ func (j *joint) try(tries *[]*joint) (served bool) {
 		if !returned && !j.ended {
 			j.noteRoomLocked()
 		}
-		*tries = slices.Concat(*tries, first, release(j.order))
+		*tries = release(j.order, append(*tries, first...))
 	}()
 	if !j.ended && j.at >= 0 {
 		if h := j.forerunnerLocked(); h != nil {

@@ -61,6 +61,7 @@ type state struct {
 	queue      queue
 	mostQueued int              // calls that may wait; 0: any number
 	fronts     []*part          // joint calls that wait here, in the order of arrival
+	ahead      []entry          // the memory of candidateLocked
 	lines      map[string]*line // of joint calls for which this limiter is locked first
 	joined     int              // joint calls that wait and need this limiter
 	heads      []*joint         // the first of each line that needs this limiter

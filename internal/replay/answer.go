@@ -1,6 +1,10 @@
 package replay
 
-import "io"
+import (
+	"io"
+	"net/http"
+	"sync/atomic"
+)
 
 // MaxAnswer is how much of an answer is kept, so that it can be judged, and while its
 // request is sent again: 64 KiB. It is also how much is read so that the connection can be used again.
@@ -9,10 +13,11 @@ const MaxAnswer = 64 << 10
 // Answer is the body of a response of which the beginning has been read, and
 // that reads as if nothing had been.
 type Answer struct {
-	head []byte
-	read int           // of head, by the caller
-	rest io.ReadCloser // what follows; nil: nothing, and the body is closed
-	err  error         // with which it ended behind head, but for io.EOF
+	head   []byte
+	read   int           // of head, by the caller
+	rest   io.ReadCloser // what follows; nil: nothing, and the body is closed
+	err    error         // with which it ended behind head, but for io.EOF
+	closed atomic.Bool   // by the caller
 }
 
 // Head is what was read. Change nothing in it.
@@ -35,6 +40,9 @@ func (a *Answer) Release() {
 
 // Read implements io.Reader.
 func (a *Answer) Read(p []byte) (int, error) {
+	if a.closed.Load() { // another goroutine may be in a Read that Close has to end first
+		return 0, http.ErrBodyReadAfterClose
+	}
 	n := copy(p, a.head[a.read:])
 	a.read += n
 	switch {
@@ -50,6 +58,7 @@ func (a *Answer) Read(p []byte) (int, error) {
 
 // Close closes what is left of the body.
 func (a *Answer) Close() error {
+	a.closed.Store(true)
 	if a.rest == nil {
 		return nil
 	}

@@ -93,6 +93,15 @@ func TestGetBodyFails(t *testing.T) {
 	assert.ErrorIs(t, b.Next(&http.Request{}), failure)
 }
 
+// net/http would read a nil body on a goroutine of its own, and end the program.
+func TestGetBodyReturnsNothing(t *testing.T) {
+	req := &http.Request{Body: from("a"), GetBody: func() (io.ReadCloser, error) { return nil, nil }}
+	b, err := replay.Of(req, false, none, nil)
+	require.NoError(t, err)
+	attempt(t, &b, req)
+	assert.ErrorContains(t, b.Next(&http.Request{}), "neither a body nor an error")
+}
+
 func TestBodyIsKept(t *testing.T) {
 	for _, length := range []int{1, 1000, replay.MaxKept} {
 		text := strings.Repeat("x", length)

@@ -2,9 +2,12 @@ package replay
 
 import (
 	"context"
+	"errors"
 	"io"
 	"sync"
 )
+
+var errNoBody = errors.New("replay: GetBody returned neither a body nor an error")
 
 // shared is a body with GetBody: the first attempt reads it, and the next ones
 // what GetBody makes of it. Often that is the same reader, rewound, so that only
@@ -29,6 +32,9 @@ func (s *shared) next() (io.ReadCloser, error) {
 			s.last.end()
 		}
 		again, err := s.getBody()
+		if err == nil && again == nil {
+			err = errNoBody // net/http would read it on a goroutine of its own
+		}
 		if err != nil {
 			return nil, err
 		}

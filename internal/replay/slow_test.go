@@ -3,6 +3,7 @@ package replay_test
 import (
 	"errors"
 	"io"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -96,6 +97,25 @@ func TestKeepWithin(t *testing.T) {
 		text, err = io.ReadAll(a)
 		assert.Equal(t, "ab", string(text))
 		assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	})
+}
+
+// Read after Close must not wait for what a Read before is waiting for.
+func TestReadAfterClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := replay.KeepWithin(&stuck{text: strings.NewReader("ab"), closed: make(chan struct{}), deaf: true}, -1, time.Second)
+		go func() {
+			text, err := io.ReadAll(a)
+			assert.Equal(t, "ab", string(text))
+			assert.ErrorContains(t, err, "closed")
+		}()
+		synctest.Wait()
+		began := time.Now()
+		assert.NoError(t, a.Close())
+		_, err := a.Read(make([]byte, 1))
+		assert.ErrorIs(t, err, http.ErrBodyReadAfterClose)
+		assert.Zero(t, time.Since(began))
+		time.Sleep(2 * time.Hour) // until the first Read has ended
 	})
 }
 
