@@ -4,12 +4,17 @@ import (
 	"io"
 	"net/http"
 	"runtime"
+	"strconv"
 	"testing"
+	"time"
 
+	"github.com/jonboulle/clockwork"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/registry"
 )
 
 // A program may hold responses for long after it has read them.
@@ -36,6 +41,29 @@ func TestAResponseKeepsNoLargeRequestAlive(t *testing.T) {
 			assert.Less(t, heap()-before, int64(calls*size/4))
 			runtime.KeepAlive(held)
 		})
+	}
+}
+
+// A client may talk to any number of hosts: with a preset, too, their limiters are bounded.
+func TestTheLimitersOfManyHostsAreBounded(t *testing.T) {
+	for _, preset := range []presets.ID{"", "openai/tier1"} {
+		clock := clockwork.NewFakeClock()
+		reg, err := registry.New(registry.Config{Clock: clock})
+		require.NoError(t, err)
+		rt := headrace.Transport(tripper(func(*http.Request) (*http.Response, error) {
+			return answer(http.StatusOK, "", "{}"), nil
+		}), preset, headrace.WithRegistry(reg))
+		const hosts = 9000
+		for i := range hosts {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://h"+strconv.Itoa(i)+".test/v1", http.NoBody)
+			require.NoError(t, err)
+			resp, err := rt.RoundTrip(req)
+			require.NoError(t, err)
+			read(t, resp)
+			clock.Advance(time.Second) // a minute later, nothing of the preset's limits is used
+		}
+		assert.Less(t, len(reg.Names()), hosts*3/4, preset)
+		assert.NotNil(t, reg.Get(reg.Names()[0]))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/account"
+	"github.com/headrace/headrace/internal/hook"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/registry"
@@ -20,6 +21,7 @@ const mostRoutes = 1024
 // routes finds the guard of a request.
 type routes struct {
 	registry *registry.Registry
+	lender   lender // the registry
 	service  string // empty: the provider of the preset
 	within   []*guard.Guard
 	of       func(*http.Request) *guard.Guard // may be nil
@@ -29,6 +31,11 @@ type routes struct {
 
 	mu    sync.RWMutex // guards known
 	known map[route]found
+}
+
+// lender is what routes use of a registry besides its public methods.
+type lender interface {
+	Lend(name string, p guard.Policy) (*guard.Guard, error)
 }
 
 // route is what the guard of a request depends on, as the request spells it.
@@ -49,6 +56,7 @@ func (r *routes) init(p guard.Policy) {
 	if r.registry == nil {
 		r.registry = registry.Default()
 	}
+	r.lender = hook.Open[lender](r.registry)
 	if r.table = p.Presets; r.table == nil {
 		r.table = presets.Default()
 	}
@@ -133,7 +141,7 @@ func (r *routes) configured(to route) *guard.Guard {
 func (r *routes) shared(to route, p *presets.Profile) (*guard.Guard, error) {
 	switch {
 	case p.ID != "":
-		return r.registry.GetOrCreate(r.name(to, p), guard.Policy{Preset: p.ID, Presets: r.layer.policy.Presets, Retry: defaultRetry()})
+		return r.lender.Lend(r.name(to, p), guard.Policy{Preset: p.ID, Presets: r.layer.policy.Presets, Retry: defaultRetry()})
 	case len(r.within) > 0:
 		return nil, nil
 	}

@@ -23,12 +23,19 @@ func (r *Registry) Register(name string, p guard.Policy) (*guard.Guard, error) {
 // GetOrCreate returns the guard of a name, or makes it from p. An existing guard keeps
 // its policy.
 func (r *Registry) GetOrCreate(name string, p guard.Policy) (*guard.Guard, error) {
+	return r.getOrCreate(name, &recipe{policy: p})
+}
+
+func (r *Registry) getOrCreate(name string, of *recipe) (*guard.Guard, error) {
 	key, err := checked(name)
 	if err != nil {
 		return nil, err
 	}
 	for {
-		s, mine := r.claim(key, &recipe{policy: p})
+		s, mine := r.claim(key, of)
+		if s.of.template && !mine {
+			r.used(s)
+		}
 		if g, err := r.guard(s); err == nil || mine {
 			return g, err
 		} // the policy of another caller was invalid

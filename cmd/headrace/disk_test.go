@@ -120,6 +120,10 @@ func TestStandardOutputIsFull(t *testing.T) {
 		require.Equal(t, 1, status, errs)
 		assert.Equal(t, 1, strings.Count(errs, "no space left on device"), errs)
 		assert.Contains(t, errs, "headrace: the results cannot be written: write /dev/")
+		if args[len(args)-1] != "j" {
+			assert.Contains(t, errs, "200 requests: 0 done, 0 failed, 200 left, ")
+			assert.NotContains(t, errs, "results: ")
+		}
 	}
 }
 

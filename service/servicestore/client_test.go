@@ -370,6 +370,45 @@ func TestLongKeysAreMerged(t *testing.T) {
 	assert.Empty(t, lost)
 }
 
+// damaged is a store that cannot read one of its keys.
+type damaged struct {
+	quota.MemoryStore
+
+	renewed atomic.Int64 // requests without that key
+}
+
+func (d *damaged) Renew(ctx context.Context, tickets []quota.Ticket, lease time.Duration) ([]quota.Ticket, error) {
+	for _, t := range tickets {
+		if strings.HasSuffix(t.Demands[0].Key, "/damaged") {
+			return nil, &fault.FieldError{Owner: "store", Field: "key", Problem: "damaged"}
+		}
+	}
+	d.renewed.Add(1)
+	return d.MemoryStore.Renew(ctx, tickets, lease)
+}
+
+// Leases that need several requests are renewed beside a damaged key.
+func TestRenewalsBesideADamagedKey(t *testing.T) {
+	store := &damaged{MemoryStore: quota.NewMemoryStore(nil)}
+	l, address := listen(t, "tcp")
+	serve(t, l, grpcserve.Config{Store: store})
+	s := open(t, address, servicestore.WithTimeout(forGood))
+	tickets := make([]quota.Ticket, 600) // three requests
+	for i := range tickets {
+		key := "fine"
+		if i == 0 {
+			key = "damaged"
+		}
+		g, err := s.Take(t.Context(), quota.Request{Lease: time.Minute, Demands: []quota.Demand{{Key: key, Limits: throttle.Limits{Concurrency: len(tickets)}}}})
+		require.NoError(t, err)
+		tickets[i] = g.Ticket
+	}
+	lost, err := s.Renew(t.Context(), tickets, time.Minute)
+	require.ErrorAs(t, err, new(*fault.FieldError))
+	assert.Empty(t, lost)
+	assert.EqualValues(t, 2, store.renewed.Load())
+}
+
 // A key that no message can hold is the error of its caller alone, and never reaches the callers that would share the
 // message with it.
 func TestKeyThatIsNotUTF8(t *testing.T) {

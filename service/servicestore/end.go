@@ -3,8 +3,10 @@ package servicestore
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/service/internal/wire"
 	pb "github.com/headrace/headrace/service/ratelimitpb"
@@ -100,7 +102,10 @@ func (s *Store) Renew(ctx context.Context, tickets []quota.Ticket, lease time.Du
 		}
 	}
 	request := &pb.RenewRequest{LeaseNanos: int64(lease)}
-	var of []quota.Ticket // of the request
+	var (
+		of      []quota.Ticket // of the request
+		damaged error          // about some keys: the leases on others must not lapse because of it
+	)
 	weight := 0
 	for i, t := range tickets {
 		if t.Leased() {
@@ -119,12 +124,15 @@ func (s *Store) Renew(ctx context.Context, tickets []quota.Ticket, lease time.Du
 			}
 			return err
 		})
+		if errors.As(err, new(*fault.FieldError)) {
+			damaged, err = errors.Join(damaged, err), nil
+		}
 		if err != nil {
 			return nil, err
 		}
 		request.Tickets, of, weight = nil, nil, 0
 	}
-	return lost, nil
+	return lost, damaged
 }
 
 // Cooldown implements quota.Store.

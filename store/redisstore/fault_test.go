@@ -154,7 +154,8 @@ func TestDamagedKeysFailAlone(t *testing.T) {
 				if err == nil {
 					assert.Equal(t, "good", key)
 				} else {
-					require.ErrorContains(t, err, s.Names("bad")[0])
+					require.ErrorAs(t, err, new(*fault.FieldError))
+					require.ErrorContains(t, err, s.Names("bad")[0], "its name in Redis, which has no other")
 				}
 			}
 			require.NoError(t, s.Forget(t.Context(), "bad"), "Forget is the remedy")

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/throttle"
 )
@@ -61,8 +62,8 @@ func (s *Store) Keys(ctx context.Context, prefix string) iter.Seq2[string, error
 			if err == nil {
 				key, _, err = s.look(ctx, []string{name, name + ":s"})
 			}
-			if errors.As(err, new(*damage)) { // the others can be listed
-				damaged = cmp.Or(damaged, err)
+			if d, ok := errors.AsType[*damage](err); ok { // the others can be listed
+				damaged = cmp.Or[error](damaged, &fault.FieldError{Owner: "redisstore", Field: "a key", Problem: d.Error()})
 				continue
 			}
 			if err != nil {

@@ -65,10 +65,11 @@ func (l *ledger) load(name string) (*account, error) {
 
 // stateError is err about the state of a key.
 func stateError(name string, err error) error {
+	field := &fault.FieldError{Owner: "sqlitestore", Field: fmt.Sprintf("the limits of %q", name), Problem: err.Error()}
 	if errors.Is(err, meter.ErrDamaged) {
-		return &sumError{of: fmt.Sprintf("the limits of %q", name)}
+		return &sumError{of: field.Field, field: field}
 	}
-	return &fault.FieldError{Owner: "sqlitestore", Field: fmt.Sprintf("the limits of %q", name), Problem: err.Error()}
+	return field
 }
 
 // write writes what has changed.

@@ -100,8 +100,9 @@ func busy(err error) bool {
 // explain finds the reason for an error of SQLite or of the operating system.
 // Other errors say what is wrong, and remain as they are.
 func (f *file) explain(err error) error {
+	damaged := errors.As(err, new(*sumError))
 	if err == nil || errors.As(err, new(*FileError)) || errors.As(err, new(*NewerError)) ||
-		errors.As(err, new(*fault.FieldError)) || errors.Is(err, quota.ErrLeaseLost) {
+		errors.As(err, new(*fault.FieldError)) && !damaged || errors.Is(err, quota.ErrLeaseLost) {
 		return err
 	}
 	reason := ErrUnusable
@@ -114,7 +115,7 @@ func (f *file) explain(err error) error {
 		reason = ErrFull
 	case code&0xff == codeReadOnly, code&0xff == codeCantOpen, errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		reason = ErrReadOnly
-	case code&0xff == codeCorrupt, errors.As(err, new(*sumError)):
+	case code&0xff == codeCorrupt, damaged:
 		reason = ErrDamaged
 	case code&0xff == codeNotADB, code == codeError && strings.Contains(err.Error(), "no such "): // column or table
 		reason = ErrForeign

@@ -266,6 +266,13 @@ func TestDamagedLimits(t *testing.T) {
 	_, err := q.Take(t.Context(), quota.Request{Demands: append(perHour("b", 2).Demands, perHour("a", 2).Demands...)})
 	wantReason(t, err, sqlitestore.ErrDamaged, path)
 	require.ErrorContains(t, err, `the limits of "a"`)
+	f, err := quota.WithFallback(q, quota.Fallback{Timeout: time.Minute})
+	require.NoError(t, err)
+	for range 10 {
+		_, err = f.Take(t.Context(), perHour("a", 2))
+		wantReason(t, err, sqlitestore.ErrDamaged, path)
+	}
+	assert.Zero(t, f.Stats().Failed, "the store works")
 	_, err = q.Look(t.Context(), "a")
 	wantReason(t, err, sqlitestore.ErrDamaged, path)
 	wantReason(t, q.Cooldown(t.Context(), "a", time.Hour), sqlitestore.ErrDamaged, path)

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+
+	"github.com/headrace/headrace/fault"
 )
 
 // sum is the CRC-32C of what a row has, by which flipped bits are found.
@@ -30,6 +32,17 @@ func (s sum) bytes(values ...[]byte) sum {
 var castagnoli = crc32.MakeTable(crc32.Castagnoli) //nolint:gochecknoglobals // a constant but for its type
 
 // sumError is a row that is not what was written.
-type sumError struct{ of string }
+type sumError struct {
+	of    string
+	field *fault.FieldError // of the limits of a key, which says nothing about others; nil: of anything else
+}
+
+// Unwrap returns the field, by which quota.WithFallback knows that the store works.
+func (e *sumError) Unwrap() error {
+	if e.field == nil {
+		return nil
+	}
+	return e.field
+}
 
 func (e *sumError) Error() string { return fmt.Sprintf("the checksum of %s is wrong", e.of) }

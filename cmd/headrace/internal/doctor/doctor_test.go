@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/throttle"
@@ -98,6 +99,31 @@ func TestADamagedKeyIsReportedBesideTheOthers(t *testing.T) {
 	require.Len(t, at.Keys, 1)
 	assert.Equal(t, "good", at.Keys[0].Name)
 	assert.Equal(t, 2, at.Found)
+}
+
+// unnamed is a store that lists what it can read, and then says that there is more.
+type unnamed struct{ *troubled }
+
+func (u unnamed) Keys(ctx context.Context, prefix string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for key, err := range u.troubled.Keys(ctx, prefix) {
+			if !yield(key, err) {
+				return
+			}
+		}
+		yield("", &fault.FieldError{Owner: "redisstore", Field: "a key", Problem: "DEL x removes it"})
+	}
+}
+
+func TestADamagedKeyWithoutANameIsReported(t *testing.T) {
+	s := unnamed{&troubled{MemoryStore: quota.NewMemoryStore(nil)}}
+	_, err := s.Take(t.Context(), quota.Request{Demands: []quota.Demand{{Key: "good", Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(9, time.Hour)}}}}})
+	require.NoError(t, err)
+	x, at := examining(), &Store{}
+	x.keys(t.Context(), at, s, nil)
+	assert.Equal(t, []Code{KeyDamaged}, x.codes())
+	assert.Contains(t, x.Findings[0].Problem, "DEL x removes it")
+	assert.Len(t, at.Keys, 1)
 }
 
 // endless has keys without end.

@@ -248,6 +248,10 @@ func (x *examination) keys(ctx context.Context, s *Store, store settings.Store, 
 		return names, nil
 	})
 	s.Partial = err != nil
+	if errors.As(err, new(*fault.FieldError)) { // a store that knows keys by a hash cannot name it
+		x.add(Problem, KeyDamaged, s.Address, "", "a key cannot be read, and its calls fail: %s", plain(err))
+		s.Partial = false
+	}
 	s.Found += len(names)
 	for _, name := range names {
 		if ctx.Err() != nil {

@@ -77,15 +77,15 @@ func (j *Job) stream(ctx context.Context, b *batch, in io.Reader) error {
 		if err != nil {
 			return err
 		}
+		if j.lines != nil && !waits(&r) {
+			if err := j.lines.Write(&r); err != nil {
+				j.outcome.lose(&r, j.journal != nil)
+				return err
+			}
+		}
 		j.outcome.count(&r)
 		if r.State == node.Resumed && r.Out.Of != r.In.Hash() {
 			j.changed(r.In) // no request is paid for twice, and results are not mixed unnoticed
-		}
-		if j.lines == nil || waits(&r) {
-			continue
-		}
-		if err := j.lines.Write(&r); err != nil {
-			return err
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -65,7 +66,7 @@ func Resolve(f Flags, getenv func(string) string) (*Run, error) {
 // files gives each file its default.
 func (r *Run) files(p *problems) {
 	stem := r.Requests
-	if stem == requests.Stdin {
+	if stem == requests.Stdin || unnamed(stem) {
 		stem = "headrace"
 	}
 	stem = strings.TrimSuffix(strings.TrimSuffix(stem, ".gz"), ".jsonl")
@@ -90,6 +91,13 @@ func (r *Run) files(p *problems) {
 	} else if r.RetryFailed && r.Fresh {
 		p.addf("--retry-failed", "--fresh forgets what has failed: use only one of them")
 	}
+}
+
+// unnamed reports whether a path is that of a stream: standard input, or the /dev/fd/63 that a shell makes of <(command).
+// No file can be created next to it, or the next restart removes it.
+func unnamed(path string) bool {
+	path = filepath.ToSlash(filepath.Clean(path))
+	return path == "/dev/stdin" || strings.HasPrefix(path, "/dev/fd/") || strings.HasPrefix(path, "/proc/")
 }
 
 // Regular reports whether path is a file that can be truncated and appended to, or does not exist yet.

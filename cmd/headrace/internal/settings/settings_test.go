@@ -205,6 +205,9 @@ func TestNamesOfFiles(t *testing.T) {
 		"a/r.jsonl.gz": {"a/r.results.jsonl", "a/r.errors.jsonl", "a/r.results.jsonl.journal"},
 		"r.txt":        {"r.txt.results.jsonl", "r.txt.errors.jsonl", "r.txt.results.jsonl.journal"},
 		"-":            {"headrace.results.jsonl", "headrace.errors.jsonl", "headrace.results.jsonl.journal"},
+		"/dev/stdin":   {"headrace.results.jsonl", "headrace.errors.jsonl", "headrace.results.jsonl.journal"},
+		"/dev/fd/63":   {"headrace.results.jsonl", "headrace.errors.jsonl", "headrace.results.jsonl.journal"},
+		"/dev/shm/r":   {"/dev/shm/r.results.jsonl", "/dev/shm/r.errors.jsonl", "/dev/shm/r.results.jsonl.journal"},
 	} {
 		f := usual()
 		f.Requests = in
