@@ -8,7 +8,6 @@ type Calm struct {
 	Settled float64 // the rate that marks agreed about last, in units per second; 0: none yet
 
 	share   float64 // see Part
-	until   float64 // Settled refutes caps; 0: it has refuted none
 	stretch float64
 	agreed  int // marks in a row that agreed with the one before
 }
@@ -22,23 +21,11 @@ func (c *Calm) Marked(measured, known float64) {
 			c.stretch = min(calmMost/eager(measured), 2*c.stretch)
 		}
 		if c.Agreed() {
-			c.Settled, c.until = measured, 0
+			c.Settled = measured
 		}
 		return
 	}
 	c.stretch, c.agreed = 1, 0
-}
-
-// RefuteCap reports whether a cap is refuted because it holds less than Settled. If marks have not agreed about any rate since the
-// first one, Settled is forgotten instead: it was the rate of another limit.
-func (c *Calm) RefuteCap(now float64) bool {
-	if c.until == 0 {
-		c.until = now + remembered
-	}
-	if now >= c.until {
-		c.Settled, c.until = 0, 0
-	}
-	return c.Settled > 0
 }
 
 // Agreed reports whether marks agree.

@@ -50,19 +50,3 @@ func TestWhatMarksAgreedAboutStaysKnown(t *testing.T) {
 	c.Marked(8, 8)
 	assert.InDelta(t, 8, c.Settled, 1e-9)
 }
-
-func TestARateRefutesCapsForAQuarterOfAnHour(t *testing.T) {
-	c := Calm{stretch: 1}
-	agree := func(rate float64) {
-		for range enough {
-			c.Marked(rate, rate)
-		}
-	}
-	agree(10)
-	assert.True(t, c.RefuteCap(1000))
-	agree(20)
-	assert.True(t, c.RefuteCap(1000+remembered), "since then it has held again")
-	assert.True(t, c.RefuteCap(1000+2*remembered-1))
-	assert.False(t, c.RefuteCap(1000+2*remembered))
-	assert.Zero(t, c.Settled)
-}

@@ -193,10 +193,8 @@ func (d *Door) KeepShut(now, asked, reset, rate, luck float64) {
 	switch {
 	case reset > 0 && d.refused > 1: // a window that has not turned yet
 		d.closeUntil(now + min(rarestProbe, reset*math.Pow(2, (n-2)*luck)))
-	case asked == 0:
-		d.closeUntil(now + min(most, firstProbe*math.Pow(2, n-1))*(1+jitter*luck))
-	case d.refused > 2: // the Retry-After keeps being too short, or rejections count and others probe as well
-		d.closeUntil(now + asked + luck*min(most, firstProbe*math.Pow(2, n-1)))
+	case asked == 0 || d.refused > 1: // the Retry-After is too short, or rejections count and others probe as well
+		d.closeUntil(now + asked + min(most, firstProbe*math.Pow(2, n-1))*(1+jitter*luck))
 	}
 	d.probing = d.refused > 1 || d.ShutByForeign()
 }

@@ -109,28 +109,6 @@ func TestARateThatAgreedIsNotStarvedAsACap(t *testing.T) {
 	}
 }
 
-func TestACapIsComparedWithTheRateBefore(t *testing.T) {
-	for _, c := range []struct {
-		name        string
-		span, calls float64
-		settled     float64
-		off         Rules
-		want        bool
-	}{
-		{"much less", heldFor, 6.9, 10, 0, true},
-		{"little less", heldFor, 7, 10, 0, false},
-		{"over a short time", heldFor - 1, 6.9, 10, 0, false},
-		{"no rate agreed", heldFor, 6.9, 0, 0, false},
-		{"without the rule", heldFor, 6.9, 10, CapRule, false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			m := New(Config{Initial: 10, Max: 100, Off: c.off})
-			m.calm.Settled = c.settled
-			assert.Equal(t, c.want, m.rateHeldMore(1, Rate{Calls: c.calls, Span: c.span}))
-		})
-	}
-}
-
 func TestATrialOfMoreThanABoundThatHoversIsSpaced(t *testing.T) {
 	m := New(Config{Initial: 4, Max: 100})
 	m.Flight.hold(4)

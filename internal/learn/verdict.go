@@ -35,11 +35,6 @@ func (m *Machine) judge(now float64, c Call, r *Refusal, tested bool) (verdict, 
 		m.claimCap(now, c)
 	}
 	measured := m.measure(c, r, cause == isCap)
-	if cause == isCap && r.Names != FlightLimit && m.rateHeldMore(now, measured) {
-		cause, measured = isRate, measured.as(m.calm.Settled)
-		m.claim.repeats.Forget()
-		m.stopLevels(now)
-	}
 	if cause == isCap {
 		m.Flight.Claimed = true
 		m.capRate.Held(now, float64(c.Others), measured)
@@ -127,12 +122,6 @@ func (m *Machine) measure(c Call, r *Refusal, isACap bool) Rate {
 		Fined: m.Door.fines.Each() > 0,
 		Early: m.Calls.On && m.Calls.Early(),
 	}, m.spans.Window))
-}
-
-// rateHeldMore reports whether much less gets through under a cap than at the rate that marks agreed about before.
-func (m *Machine) rateHeldMore(now float64, measured Rate) bool {
-	less := measured.Span >= heldFor && measured.Calls < memoryFell*m.calm.Settled && !m.off.Has(CapRule)
-	return less && m.calm.RefuteCap(now)
 }
 
 // correctDark corrects a measured rate for the time in which no call was admitted. The rate
