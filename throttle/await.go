@@ -41,10 +41,8 @@ func (l *Limiter) enterLocked(ctx context.Context, n *load, place int64, keeps b
 		return nil, Permit{}, err
 	}
 	l.catchUpLocked(now)
-	if len(l.fronts) > 0 {
-		return l.enterBehindLocked(ctx, now, n, place, keeps)
-	}
-	leads := l.queue.head == nil || place < l.queue.head.place
+	among := len(l.fronts) > 0 // joint calls that wait too
+	leads := !among && (l.queue.head == nil || place < l.queue.head.place)
 	wait := Forever
 	if leads {
 		h, _ := l.holdLocked(now, now, n)
@@ -58,19 +56,10 @@ func (l *Limiter) enterLocked(ctx context.Context, n *load, place int64, keeps b
 	if err := l.fullLocked(now, n, place, nil); err != nil {
 		return nil, Permit{}, err
 	}
-	return l.queueLocked(now, *n, place, keeps, leads, wait), Permit{}, nil
-}
-
-// enterBehindLocked is enter where joint calls wait too.
-func (l *Limiter) enterBehindLocked(ctx context.Context, now instant, n *load, place int64, keeps bool) (*waiter, Permit, error) {
-	if err := l.tooLateLocked(ctx, now, &n.of, place, nil); err != nil {
-		return nil, Permit{}, err
+	w = l.queueLocked(now, *n, place, keeps, leads, wait)
+	if among {
+		l.pumpLocked(now)
 	}
-	if err := l.fullLocked(now, n, place, nil); err != nil {
-		return nil, Permit{}, err
-	}
-	w := l.queueLocked(now, *n, place, keeps, false, 0)
-	l.pumpLocked(now)
 	return w, Permit{}, nil
 }
 
