@@ -58,9 +58,25 @@ func (l *Limiter) enterLocked(ctx context.Context, n *load, place int64, keeps b
 	}
 	w = l.queueLocked(now, *n, place, keeps, leads, wait)
 	if among {
-		l.pumpLocked(now)
+		l.pumpForLocked(now, w)
 	}
 	return w, Permit{}, nil
+}
+
+// pumpForLocked is pumpLocked for the caller of w. If a governor ends the goroutine, w gives up its place or its permit.
+func (l *Limiter) pumpForLocked(now instant, w *waiter) {
+	returned := false
+	defer func() {
+		switch {
+		case returned:
+		case w.queued:
+			l.queue.remove(w)
+		case w.permit.l != nil:
+			l.freeLocked(w.permit.slot)
+		}
+	}()
+	l.pumpLocked(now)
+	returned = true
 }
 
 // fullLocked is the error of a call that finds the queue full. One that was
