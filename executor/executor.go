@@ -144,17 +144,18 @@ func (x *Executor) cutBy() error {
 // drain ends the intake.
 func (x *Executor) drain() {
 	first, idle := x.drained()
+	defer func() { // also if an observer ends the goroutine
+		x.lock()
+		defer x.unlock()
+		x.work.Broadcast()
+		x.pokeLocked()
+	}()
+	if idle {
+		defer x.stopped()
+	}
 	if first {
 		x.tell(event.ExecutorStopping, func(*event.Event) {})
 	}
-	if idle {
-		x.tellStopped()
-		close(x.watched)
-	}
-	x.lock()
-	defer x.unlock()
-	x.work.Broadcast()
-	x.pokeLocked()
 }
 
 // drained reports whether it was the first to end the intake, and whether there never was a watch.
@@ -185,9 +186,23 @@ func (x *Executor) giveUp(cause error) {
 	for _, t := range active {
 		t.giveUp(ErrStopped)
 	}
-	for _, t := range queued {
-		x.conclude(t, Cancelled, ErrStopped)
-		x.settle(t)
+	x.endAll(queued, func(t *record) { x.conclude(t, Cancelled, ErrStopped) })
+}
+
+// endAll ends tasks that no worker has, also if an observer ends the goroutine at one of them.
+func (x *Executor) endAll(tasks []*record, end func(t *record)) {
+	defer func() {
+		if len(tasks) > 0 {
+			x.endAll(tasks, end)
+		}
+	}()
+	for len(tasks) > 0 {
+		t := tasks[0]
+		tasks = tasks[1:]
+		func() {
+			defer x.settle(t)
+			end(t)
+		}()
 	}
 }
 

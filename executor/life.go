@@ -32,8 +32,8 @@ func (t *record) giveUp(cause error) {
 // stop ends the task because of cause, wherever it is.
 func (t *record) stop(cause error) {
 	if t.x.unqueue(t) {
+		defer t.x.settle(t) // also if an observer ends the goroutine
 		t.x.conclude(t, givenUp(cause), cause)
-		t.x.settle(t)
 		return
 	}
 	t.giveUp(cause)

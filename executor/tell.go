@@ -18,7 +18,9 @@ func (x *Executor) tell(kind event.Kind, fill func(e *event.Event)) {
 	emit.Send(x.config.Policy.Observer, e)
 }
 
-func (x *Executor) tellStopped() {
+// stopped ends the executor.
+func (x *Executor) stopped() {
+	defer close(x.watched) // also if an observer ends the goroutine
 	x.subs.end()
 	x.tell(event.ExecutorStopped, func(e *event.Event) { e.Err = x.cutBy() })
 }

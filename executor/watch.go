@@ -23,14 +23,20 @@ const (
 // watch is the one goroutine besides the workers. It ends queued tasks if their context has ended, and abandons workers if
 // their call does not return. It uses real time even with an injected clock, because contexts do.
 func (x *Executor) watch() {
+	over := false
 	defer func() {
-		for _, t := range x.hung(0) { // run by a goroutine that waits for it, inside an abandoned call
-			x.giveUpOn(t)
-			x.settle(t)
+		if !over { // an observer has ended the goroutine
+			go x.watch()
 		}
-		x.tellStopped()
-		close(x.watched)
 	}()
+	x.untilOver()
+	over = true
+	defer x.stopped()
+	x.endAll(x.hung(0), x.giveUpOn) // run by a goroutine that waits for it, inside an abandoned call
+}
+
+// untilOver watches until no worker is left that is waited for.
+func (x *Executor) untilOver() {
 	for {
 		if x.doze() {
 			select {
@@ -72,15 +78,12 @@ func (x *Executor) pokeLocked() {
 // sweep ends queued tasks if their context or deadline has passed. A queue of more than 16,384 tasks is scanned in several
 // passes.
 func (x *Executor) sweep() {
-	for _, t := range x.expired(many) {
-		x.concludeExpired(t)
-	}
+	x.endAll(x.expired(many), x.concludeExpired)
 }
 
 func (x *Executor) concludeExpired(t *record) {
 	cause := t.expired()
 	x.conclude(t, givenUp(cause), cause)
-	x.settle(t)
 }
 
 func (x *Executor) expired(most int) (found []*record) {
@@ -104,10 +107,7 @@ func (x *Executor) expired(most int) (found []*record) {
 
 // abandon gives up on tasks with a call that has not returned for a while after its context ended.
 func (x *Executor) abandon() {
-	for _, t := range x.hung(looks) {
-		x.giveUpOn(t)
-		x.settle(t)
-	}
+	x.endAll(x.hung(looks), x.giveUpOn)
 }
 
 // hung returns the tasks that have been overdue for more than that many looks,

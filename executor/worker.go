@@ -60,17 +60,19 @@ func (x *Executor) run(w *worker) {
 
 // replace ends w after its call has ended the goroutine. Another is hired when there is work.
 func (x *Executor) replace(w *worker) {
+	defer func() { // also if an observer does so
+		x.lock()
+		defer x.unlock()
+		if w.lost {
+			x.goneLocked()
+			return
+		}
+		x.dismissLocked(w)
+		x.fireLocked(w)
+	}()
 	if t := w.task; t != nil { // only w and the watch write it, which keeps it
 		x.conclude(t, Failed, errGoexit)
 	}
-	x.lock()
-	defer x.unlock()
-	if w.lost {
-		x.goneLocked()
-		return
-	}
-	x.dismissLocked(w)
-	x.fireLocked(w)
 }
 
 // fireLocked forgets w, which ends.

@@ -332,3 +332,21 @@ func TestTheSeriesOfARun(t *testing.T) {
 func halfLate(n node.Node[*trail]) node.Node[*trail] {
 	return flow.New("f", tells("wait", 500*time.Millisecond)).Then(n)
 }
+
+// An observer that ends the goroutine of the progress does not hold up the end of the run.
+func TestAnObserverThatExitsAtTheProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		exits := event.Func(func(e event.Event) {
+			if e.Kind == event.FlowProgress {
+				runtime.Goexit()
+			}
+		})
+		f := flow.New("f", node.Do("wait", func(context.Context, *trail) error {
+			time.Sleep(10 * time.Second)
+			return nil
+		}))
+		report, err := flow.Run(t.Context(), f, &trail{}, flow.WithProgress(nil, 0), flow.WithSeries(), flow.WithObserver(exits))
+		require.NoError(t, err)
+		require.Len(t, report.Series.At, 11)
+	})
+}

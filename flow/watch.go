@@ -50,7 +50,7 @@ func watched(n any, t *tally, o event.Observer, set *runSettings) *watch {
 	for _, v := range w.viewers {
 		v.start()
 	}
-	go w.run()
+	go w.run(0)
 	return w
 }
 
@@ -70,10 +70,18 @@ func (w *watch) end(elapsed time.Duration) *Series {
 	return w.recorder.series()
 }
 
-func (w *watch) run() {
-	defer close(w.gone)
-	w.look(0, false)
-	next := seriesEvery
+// run looks until the run ends, from now on.
+func (w *watch) run(now time.Duration) {
+	ended := false
+	defer func() {
+		if ended {
+			close(w.gone)
+		} else { // an observer has ended the goroutine
+			go w.run(time.Since(w.tally.began))
+		}
+	}()
+	w.look(now, false)
+	next := after(seriesEvery, seriesEvery, now)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -84,6 +92,7 @@ func (w *watch) run() {
 		timer.Reset(due - time.Since(w.tally.began))
 		select {
 		case elapsed := <-w.stop:
+			ended = true
 			w.look(elapsed, true)
 			return
 		case <-timer.C:

@@ -136,3 +136,23 @@ func TestSetOfAGuardWithinAnother(t *testing.T) {
 	require.NoError(t, limits.Set(guard.Policy{Limits: throttle.Limits{Concurrency: 2}}))
 	assert.ErrorContains(t, limits.Set(guard.Policy{Law: adaptive.AIMD{}}), `leave learning to "outer"`)
 }
+
+// hostileError is an error whose methods panic.
+type hostileError struct{}
+
+func (hostileError) Error() string { panic("Error") }
+func (hostileError) Is(error) bool { panic("Is") }
+func (hostileError) As(any) bool   { panic("As") }
+func (hostileError) Unwrap() error { panic("Unwrap") }
+
+func TestDoReturnsAnErrorWhoseMethodsPanic(t *testing.T) {
+	for name, p := range map[string]guard.Policy{
+		"plain":   {},
+		"retry":   {Retry: &retry.Policy{MaxAttempts: 2, Initial: 1, Max: 1}},
+		"timeout": {Timeout: time.Minute},
+		"breaker": {Breaker: &breaker.Config{}},
+	} {
+		err := do(t.Context(), made(t, p), func(context.Context) error { return hostileError{} })
+		assert.True(t, err == hostileError{}, name) //nolint:errorlint // its methods panic
+	}
+}

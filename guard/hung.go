@@ -93,12 +93,14 @@ func (e *timeoutError) Error() string {
 func (e *timeoutError) Unwrap() error { return context.DeadlineExceeded }
 
 // namedTimeout adds the owner of the deadline to an error that only says that a deadline has passed.
-func namedTimeout(ctx context.Context, err error) error {
+func namedTimeout(ctx context.Context, err error) (named error) {
+	named = err
+	defer func() { _ = recover() }() // the methods of err are user code
 	late := context.DeadlineExceeded
 	if cause := context.Cause(ctx); errors.Is(err, late) && errors.Is(cause, late) && !errors.Is(err, cause) {
-		return errors.Join(cause, err)
+		named = errors.Join(cause, err)
 	}
-	return err
+	return named
 }
 
 // survived runs f and turns a panic into its error.

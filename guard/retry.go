@@ -23,7 +23,7 @@ func (c *Call) repeats(ctx context.Context, f *adaptive.Feedback, err error) boo
 		return false
 	}
 	policy := cmp.Or(inherited(c.guard, func(p *Policy) *retry.Policy { return p.Retry }), c.retry)
-	open, _ := errors.AsType[*breaker.OpenError](err)
+	open := openIn(err)
 	switch {
 	case policy == nil, c.once, f == nil && open == nil:
 		return false
@@ -67,6 +67,13 @@ func (c *Call) repeats(ctx context.Context, f *adaptive.Feedback, err error) boo
 
 // longestPause is the longest wait before a retry that a failure may ask for, unless it is a rate limit.
 const longestPause = time.Minute
+
+// openIn returns the error of an open breaker in err, or nil.
+func openIn(err error) (open *breaker.OpenError) {
+	defer func() { _ = recover() }() // the methods of err are user code
+	open, _ = errors.AsType[*breaker.OpenError](err)
+	return open
+}
 
 // final reports whether err is one that no policy is asked about: another
 // attempt would find the same.

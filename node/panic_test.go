@@ -2,9 +2,11 @@ package node_test
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -206,6 +208,22 @@ func TestGoexitOfARunIsTold(t *testing.T) {
 }
 
 // runtime.Goexit ends the worker and not the run: another takes its place.
+// The run goes on if an observer of that failure does the same.
+func TestAnObserverThatExitsAtAnItemThatHas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := event.Func(func(e event.Event) {
+			if e.Kind == event.ItemFailed {
+				runtime.Goexit()
+			}
+		})
+		m := node.Map("m", func(context.Context, int) (int, error) { runtime.Goexit(); return 0, nil }).WithParallel(2)
+		_, err := m.All(event.With(t.Context(), o), numbers(5))
+		batch, ok := errors.AsType[*node.BatchError](err)
+		require.True(t, ok, err)
+		assert.Equal(t, int64(5), batch.Counts.Failed)
+	})
+}
+
 func TestGoexitIsTheItemsFailure(t *testing.T) {
 	exit := func(i int) {
 		if i%3 == 1 {

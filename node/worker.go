@@ -131,11 +131,13 @@ func (r *run[S, In, Out]) work(w *worker[In, Out]) {
 	defer func() {
 		switch {
 		case w.busy && w.settles(): // runtime.Goexit in user code: another takes the place
+			defer func() { // also if an observer does the same
+				r.finished()
+				if w.settled() {
+					r.replace(w, nil)
+				}
+			}()
 			r.finish(&w.task, errGoexit)
-			r.finished()
-			if w.settled() {
-				r.replace(w, nil)
-			}
 		case w.lose() == lost: // another has the place
 		default:
 			if !returned { // runtime.Goexit in the input or in WithKey: the item has no worker

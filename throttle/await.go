@@ -41,10 +41,8 @@ func (l *Limiter) enterLocked(ctx context.Context, n *load, place int64, keeps b
 		return nil, Permit{}, err
 	}
 	l.catchUpLocked(now)
-	if len(l.fronts) > 0 {
-		return l.enterBehindLocked(ctx, now, n, place, keeps)
-	}
-	leads := l.queue.head == nil || place < l.queue.head.place
+	among := len(l.fronts) > 0 // joint calls that wait too
+	leads := !among && (l.queue.head == nil || place < l.queue.head.place)
 	wait := Forever
 	if leads {
 		h, _ := l.holdLocked(now, now, n)
@@ -58,20 +56,27 @@ func (l *Limiter) enterLocked(ctx context.Context, n *load, place int64, keeps b
 	if err := l.fullLocked(now, n, place, nil); err != nil {
 		return nil, Permit{}, err
 	}
-	return l.queueLocked(now, *n, place, keeps, leads, wait), Permit{}, nil
+	w = l.queueLocked(now, *n, place, keeps, leads, wait)
+	if among {
+		l.pumpForLocked(now, w)
+	}
+	return w, Permit{}, nil
 }
 
-// enterBehindLocked is enter where joint calls wait too.
-func (l *Limiter) enterBehindLocked(ctx context.Context, now instant, n *load, place int64, keeps bool) (*waiter, Permit, error) {
-	if err := l.tooLateLocked(ctx, now, &n.of, place, nil); err != nil {
-		return nil, Permit{}, err
-	}
-	if err := l.fullLocked(now, n, place, nil); err != nil {
-		return nil, Permit{}, err
-	}
-	w := l.queueLocked(now, *n, place, keeps, false, 0)
+// pumpForLocked is pumpLocked for the caller of w. If a governor ends the goroutine, w gives up its place or its permit.
+func (l *Limiter) pumpForLocked(now instant, w *waiter) {
+	returned := false
+	defer func() {
+		switch {
+		case returned:
+		case w.queued:
+			l.queue.remove(w)
+		case w.permit.l != nil:
+			l.freeLocked(w.permit.slot)
+		}
+	}()
 	l.pumpLocked(now)
-	return w, Permit{}, nil
+	returned = true
 }
 
 // fullLocked is the error of a call that finds the queue full. One that was

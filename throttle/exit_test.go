@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"runtime"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -127,25 +128,31 @@ func (e *exitingWhenSlack) Slack(time.Time) {
 	}
 }
 
-// Whenever a controller ends the goroutine of a joint call, no place in a queue is left, which would be given a slot later.
-func TestGoexitInALawLeavesNoJointCallBehind(t *testing.T) {
-	for at := 1; at <= 10; at++ {
+// Whenever a controller ends the goroutine of a call, no place in a queue is left, which would be given a slot later.
+func TestGoexitInALawLeavesNoCallBehind(t *testing.T) {
+	for at := 1; at <= 20; at++ {
 		synctest.Test(t, func(t *testing.T) {
 			first := newLimiter(t, throttle.Limits{Concurrency: 1})
 			second := newLimiter(t, throttle.Limits{Concurrency: 1}, throttle.WithGovernor(&exitingWhenSlack{at: at}))
 			held, err := second.Acquire(t.Context(), throttle.Cost{})
 			require.NoError(t, err)
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
+			var wg sync.WaitGroup
+			wg.Go(func() {
 				end, err := all(t.Context(), first, second)
 				if assert.NoError(t, err) {
 					end()
 				}
-			}()
+			})
 			synctest.Wait()
-			go held.Release()
-			<-done
+			wg.Go(func() {
+				p, err := second.Acquire(t.Context(), throttle.Cost{})
+				if assert.NoError(t, err) {
+					p.Release()
+				}
+			})
+			synctest.Wait()
+			wg.Go(held.Release)
+			wg.Wait()
 			time.Sleep(time.Second)
 			for _, l := range []*throttle.Limiter{first, second} {
 				assert.Zero(t, l.Stats().InFlight, at)
