@@ -256,8 +256,16 @@ func TestServeUsage(t *testing.T) {
 	p.write("bad.yaml", "rate_limits:\n  - {scope: user, capacity: -1}\n  - {scop: user, capacity: 1, refill_rate: 1}\n")
 	p.write("etcd.yaml", "runtime: {store: 'sqlite:nowhere/limits.db'}\n")
 	p.write("foreign.yaml", "runtime: {store: 'etcd://u:hunter2@h'}\n")
+	for name, store := range map[string]string{"bare": "sqlite", "no-slashes": "redis:127.0.0.1:1/0", "case": "Memory"} {
+		p.write(name+".yaml", "runtime: {store: '"+store+"'}\n")
+	}
 	for want, args := range map[string][]string{
-		"etcd:... is not a store":                                             {"--config", "foreign.yaml", "--check"},
+		"--config: runtime.store: etcd:... is not a store":                    {"--config", "foreign.yaml", "--check"},
+		"--config: runtime.store: Memory is not a store: use memory":          {"--config", "case.yaml"},
+		"--config: runtime.store: the path is missing: write sqlite:PATH":     {"--config", "bare.yaml", "--check"},
+		"--config: runtime.store: the path is missing":                        {"--config", "bare.yaml"},
+		"--config: runtime.store: it is not valid: use one such as redis://":  {"--config", "no-slashes.yaml", "--check"},
+		"--config: runtime.store: it is not valid":                            {"--config", "no-slashes.yaml"},
 		"--config: it is missing: name the YAML file":                         {},
 		"--config: open gone.yaml: no such file":                              {"--config", "gone.yaml"},
 		"--config: bad.yaml:2:29: rate_limits[0].capacity: -1 is not between": {"--config", "bad.yaml"},
