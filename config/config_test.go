@@ -118,7 +118,7 @@ func TestTheSchemaAndTheLoaderAgree(t *testing.T) {
 		"loader: " + in("idle: 1m"):                      `3:11: guards.ols.idle: only guards of a template are evicted: leave it out, or set it on a name such as crawl/*`,
 		"loader: " + in("within: [osl]"):                 `3:13: guards.ols.within: "osl" is not configured: did you mean ols?`,
 		"loader: {}\n---\n{}":                            `2:1: a second document begins: put all of the configuration into one`,
-		"loader: " + in("limits: !mine 4/s"):             "3:13: the tag !mine means nothing here: take it away",
+		"loader: " + in("limits: !mine 4/s"):             "3:13: the tag !mine means nothing here: remove it",
 	} {
 		text, loaderOnly := strings.CutPrefix(text, "loader: ")
 		_, err := config.Parse([]byte(text))
