@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/url"
 	"os"
 	"strconv"
@@ -163,10 +164,13 @@ func unserved(err error) error {
 	return err
 }
 
-// remedy returns what an address that other machines can reach requires.
+// remedy returns what an address that other machines can reach requires, or what to do if it cannot be used.
 func (c *serveCommand) remedy(err error) string {
-	if errors.As(err, new(*fault.FieldError)) && strings.Contains(err.Error(), "bearer tokens") {
+	switch {
+	case errors.As(err, new(*fault.FieldError)) && strings.Contains(err.Error(), "bearer tokens"):
 		return " (runtime.auth in the file, --tls-client-ca), or use --insecure"
+	case errors.As(err, new(*net.OpError)) && !strings.HasPrefix(c.Addr, "unix:"):
+		return ": use another address, such as 127.0.0.1:0 for a free port"
 	}
 	return ""
 }
