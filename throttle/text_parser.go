@@ -122,9 +122,9 @@ func (p *parser) end() {
 	switch {
 	case t.kind == endToken:
 	case t.text == ";":
-		p.fail(t, "a semicolon separates keys: write a comma between limits, or use ParseKeyedLimits")
+		p.fail(t, "a semicolon separates keys: write a comma between limits")
 	case t.text == ":":
-		p.fail(t, "a colon ends a key: leave the key out, or use ParseKeyedLimits")
+		p.fail(t, "a colon ends a key: leave the key out")
 	case t.text == "@":
 		p.fail(t, "only a fixed window has an anchor: write fixed before the number")
 	case t.is("burst"):
