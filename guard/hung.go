@@ -95,10 +95,14 @@ func (e *timeoutError) Unwrap() error { return context.DeadlineExceeded }
 // namedTimeout adds the owner of the deadline to an error that only says that a deadline has passed.
 func namedTimeout(ctx context.Context, err error) error {
 	late := context.DeadlineExceeded
-	if cause := context.Cause(ctx); errors.Is(err, late) && errors.Is(cause, late) && !errors.Is(err, cause) {
-		return errors.Join(cause, err)
+	cause := context.Cause(ctx)
+	switch {
+	case !errors.Is(err, late) || !errors.Is(cause, late) || errors.Is(err, cause):
+		return err
+	case err == late: //nolint:errorlint // the error of the context itself, which the cause wraps
+		return cause
 	}
-	return err
+	return errors.Join(cause, err)
 }
 
 // survived runs f and turns a panic into its error.
