@@ -75,7 +75,7 @@ func TestTheSchemaAndTheLoaderAgree(t *testing.T) {
 		"gards: {}":                       "1:1: gards: the key is unknown: did you mean guards?",
 		"guards: 3":                       "1:9: guards: it is a number: write an object with a key for each",
 		in("limts: 4/s"):                  "3:5: guards.ols.limts: the key is unknown: did you mean limits?",
-		in("law: fixed", "limits: 4/sek"): `4:13: guards.ols.limits: throttle: limits: "sek" at offset 2: it is not a period: write s, min, h, day or week, or so many of them as in 15min, 30days or 2h30m`,
+		in("law: fixed", "limits: 4/sek"): `4:13: guards.ols.limits: "sek": it is not a period: write s, min, h, day or week, or so many of them as in 15min, 30days or 2h30m`,
 		in("limits: 4"):                   `3:13: guards.ols.limits: 4 is a number: write limits, such as "4/s, 8 concurrent", in quotation marks`,
 		in("limits:"):                     `3:12: guards.ols.limits: there is no value: write limits, such as "4/s, 8 concurrent", or leave the key out`,
 		in("law: mesured"):                `3:10: guards.ols.law: "mesured" is not a law: did you mean measured?`,
@@ -112,13 +112,13 @@ func TestTheSchemaAndTheLoaderAgree(t *testing.T) {
 		in("<<: 3"):                                                      "3:9: a merge key takes a mapping, or a list of them, such as <<: *common",
 		// What no schema knows.
 		"loader: " + in("preset: nope/nope"):             `3:13: guards.ols.preset: presets: unknown preset "nope/nope": names are provider/tier/model or provider/tier; docs/presets.md and All list them`,
-		"loader: " + in("limits: 0/s"):                   `3:13: guards.ols.limits: throttle: Windows[0].Max: 0 is not between 1 and 1099511627776`,
+		"loader: " + in("limits: 0/s"):                   `3:13: guards.ols.limits: "0/s": 0 is not between 1 and 1099511627776`,
 		"loader: " + in("limits: 2000000000 concurrent"): `3:13: guards.ols.limits: 2000000000 concurrent is too many: write at most 1073741824, or leave it out for no bound`,
 		"loader: guards: {OLS: {}, ols: {}}":             `1:24: guards.ols: the name "ols" occurs twice (case and surrounding space do not matter): leave one out`,
 		"loader: " + in("idle: 1m"):                      `3:11: guards.ols.idle: only guards of a template are evicted: leave it out, or set it on a name such as crawl/*`,
 		"loader: " + in("within: [osl]"):                 `3:13: guards.ols.within: "osl" is not configured: did you mean ols?`,
 		"loader: {}\n---\n{}":                            `2:1: a second document begins: put all of the configuration into one`,
-		"loader: " + in("limits: !mine 4/s"):             "3:13: the tag !mine means nothing here: take it away",
+		"loader: " + in("limits: !mine 4/s"):             "3:13: the tag !mine means nothing here: remove it",
 	} {
 		text, loaderOnly := strings.CutPrefix(text, "loader: ")
 		_, err := config.Parse([]byte(text))

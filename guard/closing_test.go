@@ -577,7 +577,7 @@ func TestADoubtIsAnEventAndInWhy(t *testing.T) {
 		assert.NotContains(t, l.Stats().Why, doubts)
 		require.Len(t, seen, 5)
 		assert.Equal(t, "limiter.verdict: no call gets through: long waits that the provider asks for are trusted again", seen[3])
-		assert.Contains(t, seen[4], "limiter.closed: the provider asks to wait for 876000h0m0s or longer")
+		assert.Contains(t, seen[4], "limiter.closed: the provider asks to wait for 36500 days or longer")
 	})
 }
 

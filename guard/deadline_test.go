@@ -106,3 +106,15 @@ func TestATryCountsTheQueueForSlots(t *testing.T) {
 		}
 	})
 }
+
+// An attempt that returns the bare error of its context has one line, which names the setting.
+func TestTheErrorOfATimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		err := do(t.Context(), made(t, guard.Policy{Timeout: time.Second}), func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		require.EqualError(t, err, "guard: the attempt took longer than its timeout of 1s")
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	})
+}

@@ -97,10 +97,14 @@ func namedTimeout(ctx context.Context, err error) (named error) {
 	named = err
 	defer func() { _ = recover() }() // the methods of err are user code
 	late := context.DeadlineExceeded
-	if cause := context.Cause(ctx); errors.Is(err, late) && errors.Is(cause, late) && !errors.Is(err, cause) {
-		named = errors.Join(cause, err)
+	cause := context.Cause(ctx)
+	switch {
+	case !errors.Is(err, late) || !errors.Is(cause, late) || errors.Is(err, cause):
+		return err
+	case err == late: //nolint:errorlint // the error of the context itself, which the cause wraps
+		return cause
 	}
-	return named
+	return errors.Join(cause, err)
 }
 
 // survived runs f and turns a panic into its error.

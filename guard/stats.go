@@ -102,7 +102,7 @@ func closedBy(err error) string {
 		if hit.RetryAfter >= reopening.MostSaid {
 			return "the provider asks to wait for at least " + hit.RetryAfter.String()
 		}
-		return "the provider asks to wait for " + hit.RetryAfter.String()
+		return "the provider asks to wait for " + reopening.Asked(hit.RetryAfter)
 	}
 	return err.Error()
 }

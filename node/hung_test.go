@@ -2,6 +2,7 @@ package node_test
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -454,4 +455,25 @@ func TestHungItemLeavesTheCallAroundItAlone(t *testing.T) {
 		assert.False(t, allows(t, lim, throttle.Cost{Tokens: 1}))
 		close(release)
 	})
+}
+
+// An attempt that returns the bare error of its context has one line, which names the setting.
+func TestTheErrorOfATimeout(t *testing.T) {
+	for with, want := range map[error]string{
+		context.DeadlineExceeded:                            "node: the attempt took longer than its timeout of 2s: context deadline exceeded",
+		fmt.Errorf("reading: %w", context.DeadlineExceeded): "node: the attempt took longer than its timeout of 2s: context deadline exceeded\nreading: context deadline exceeded",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m := node.Map("m", func(ctx context.Context, _ int) (int, error) {
+				<-ctx.Done()
+				return 0, with
+			}).WithTimeout(2 * time.Second)
+			for r := range m.Stream(t.Context(), node.Slice([]int{1})) {
+				if r.State == node.Failed {
+					require.EqualError(t, r.Err, want)
+					require.ErrorIs(t, r.Err, context.DeadlineExceeded)
+				}
+			}
+		})
+	}
 }

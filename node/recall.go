@@ -38,7 +38,7 @@ func (r *run[S, In, Out]) recall(t *task[In, Out]) (done bool, err error) {
 	switch was.State {
 	case journal.Done:
 		if err := decode(was.Value, &t.res.Out); err != nil {
-			return true, r.journalFailed("decode", fmt.Errorf("the recorded result of %q is not a %T: "+
+			return true, r.journalFailed("decode", fmt.Errorf("the recorded result of %q cannot be decoded as %T: "+
 				"give WithVersion when the type changes: %w", t.entry.content, t.res.Out, err))
 		}
 		t.entry.recorded = true

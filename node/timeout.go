@@ -17,8 +17,12 @@ func withTimeout(ctx context.Context, d time.Duration) (context.Context, context
 // namedTimeout adds the owner of the deadline to an error that only says that a deadline has passed.
 func namedTimeout(ctx context.Context, err error) error {
 	late := context.DeadlineExceeded
-	if cause := context.Cause(ctx); errors.Is(err, late) && errors.Is(cause, late) && !errors.Is(err, cause) {
-		return errors.Join(cause, err)
+	cause := context.Cause(ctx)
+	switch {
+	case !errors.Is(err, late) || !errors.Is(cause, late) || errors.Is(err, cause):
+		return err
+	case err == late: //nolint:errorlint // the error of the context itself, which the cause wraps
+		return cause
 	}
-	return err
+	return errors.Join(cause, err)
 }

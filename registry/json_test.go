@@ -72,8 +72,9 @@ func TestParseJSONTellsWhereAndWhatInstead(t *testing.T) {
 		in(`"within": ["OSL"]`):                        `line 2:13: guards.ols.within: "osl" is not configured: did you mean ols?`,
 		in(`"idle": "1m"`):                             `line 2:11: guards.ols.idle: only guards of a template are evicted: leave it out, or set it on a name such as crawl/*`,
 		in(`"limits": 4`):                              `line 2:13: guards.ols.limits: 4 is a number: write limits, such as "4/s, 8 concurrent", in quotation marks`,
-		in(`"limits": "4/sek"`):                        `line 2:13: guards.ols.limits: throttle: limits: "sek" at offset 2: it is not a period: write s, min, h, day or week, or so many of them as in 15min, 30days or 2h30m`,
-		in(`"limits": "-4/s"`):                         `line 2:13: guards.ols.limits: throttle: Windows[0].Max: -4 is not between 1 and 1099511627776`,
+		in(`"limits": "4/sek"`):                        `line 2:13: guards.ols.limits: "sek": it is not a period: write s, min, h, day or week, or so many of them as in 15min, 30days or 2h30m`,
+		in(`"limits": "20"`):                           `line 2:13: guards.ols.limits: "20": a / and a period are missing, as in 5/s; a number holds no commas or spaces`,
+		in(`"limits": "-4/s"`):                         `line 2:13: guards.ols.limits: "-4/s": -4 is not between 1 and 1099511627776`,
 		in(`"law": "aimed"`):                           `line 2:10: guards.ols.law: "aimed" is not a law: did you mean aimd?`,
 		in(`"law": ""`):                                `line 2:10: guards.ols.law: the text is empty: leave the key out`,
 		in(`"law": true`):                              `line 2:10: guards.ols.law: it is a yes or no: write a text`,
@@ -87,7 +88,7 @@ func TestParseJSONTellsWhereAndWhatInstead(t *testing.T) {
 		in(`"preset": "openai/tier1", "share": 0`):     `line 2:38: guards.ols.share: 0 would be the default: leave the key out, or write a number above 0 and at most 1`,
 		in(`"preset": "openai/tier1", "share": 1e999`): `line 2:38: guards.ols.share: strconv.ParseFloat: parsing "1e999": value out of range`,
 		// A problem that follows from another one is not reported.
-		in(`"limits": "4/sek", "law": "fixed"`): `line 2:13: guards.ols.limits: throttle: limits: "sek" at offset 2: it is not a period: write s, min, h, day or week, or so many of them as in 15min, 30days or 2h30m`,
+		in(`"limits": "4/sek", "law": "fixed"`): `line 2:13: guards.ols.limits: "sek": it is not a period: write s, min, h, day or week, or so many of them as in 15min, 30days or 2h30m`,
 		in(`"presett": "x", "share": 0.5`):      `line 2:3: guards.ols.presett: the key is unknown: did you mean preset?`,
 		in(`"preset": "no/pe", "law": "fixed"`): `line 2:13: guards.ols.preset: presets: unknown preset "no/pe": names are provider/tier/model or provider/tier; docs/presets.md and All list them`,
 		// All problems come at once, in the order of the text.

@@ -207,7 +207,7 @@ func TestAddresses(t *testing.T) {
 		`{"store": "sqlite:x", "guards": {"a":{}}}`:                   "1:11: store: no guard has limits to share there: add limits, or use group:PATH, which shares learned limits",
 		`{"store": "group:/x", "default": {"limits": "1/s"}}`:         "1:11: store: no guard that can share there is configured by name: add one to guards, such as openai",
 		`{"store": "memory"}`:                                         "",
-		`{"store": "sqlite:x", "guards": {"a": {"limits": "4/sek"}}}`: `1:50: guards.a.limits: throttle: limits: "sek" at offset 2: it is not a period: write s, min, h, day or week, or so many of them as in 15min, 30days or 2h30m`,
+		`{"store": "sqlite:x", "guards": {"a": {"limits": "4/sek"}}}`: `1:50: guards.a.limits: "sek": it is not a period: write s, min, h, day or week, or so many of them as in 15min, 30days or 2h30m`,
 		in(`"store": ":x"`):                                           `1:52: guards.x.store: it is not an address: write memory, sqlite:PATH, redis://HOST:PORT/DB, service:https://HOST:PORT or group:PATH`,
 		in(`"store": "sqlite:"`):                                      `1:52: guards.x.store: "sqlite:" ends after the colon: write memory, sqlite:PATH, redis://HOST:PORT/DB, service:https://HOST:PORT or group:PATH`,
 		in(`"store": "sqlite:///x.db"`):                               `1:52: guards.x.store: it is a path and not a URL: write sqlite:PATH, such as sqlite:/run/user/1000/limits`,

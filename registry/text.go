@@ -127,7 +127,9 @@ func (ps *problems) addText(text string, entries []entryText, err error) {
 		p := document.Problem{Text: err.Error(), Err: err}
 		if e, ok := errors.AsType[*throttle.ParseError](err); ok {
 			p.At = e.Offset
-			p.Text = fmt.Sprintf("%q: %s", document.Clip(e.Text), e.Problem)
+			if p.Text = e.Problem; e.Text != "" {
+				p.Text = fmt.Sprintf("%q: %s", document.Clip(e.Text), e.Problem)
+			}
 			if after := strings.TrimPrefix(text[e.Offset:], e.Text); e.Text != "" && strings.HasPrefix(strings.TrimLeft(after, " \t"), ":") {
 				p.Text = fmt.Sprintf("%q: another key begins here: write a semicolon before it", document.Clip(e.Text))
 			}
@@ -141,7 +143,7 @@ func (ps *problems) addText(text string, entries []entryText, err error) {
 		} else if field, ok := errors.AsType[*fault.FieldError](err); ok {
 			for _, x := range entries {
 				if strings.HasPrefix(field.Field, "["+strconv.Quote(x.keys[len(x.keys)-1])+"].") {
-					p.Keys, p.At = document.Below(x.keys, "limits"), x.at
+					p.Keys, p.At, p.Text = document.Below(x.keys, "limits"), x.at, field.Problem
 				}
 			}
 		}

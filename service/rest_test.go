@@ -302,11 +302,17 @@ func TestMetrics(t *testing.T) {
 	s.post("check", `{"identifier":"alice","resource":"search","tokens":9}`)
 	s.post("check", `{"scope":"`+strings.Repeat("x", 100)+`","identifier":"alice","resource":"search"}`)
 	s.post("check", `{"identifier":"alice","resource":""}`)
+	s.post("check", `{"identifier":"alice","resource":"search","tokens":"4"}`)
+	s.post("check-all", `[{"identifier":"alice","resource":"search","token":4}]`)
+	s.post("acquire", `{"identifier":"alice","resource":"search","max_wait_seconds":61}`)
+	s.post("batch", `{"checks":[{"identifier":"alice","resource":"search","metadata":1}]}`)
+	s.post("settle", `{"permit":1}`)
 	a := s.get("/metrics")
 	for _, line := range []string{
 		`headrace_service_checks_total{outcome="allowed",scope="user"} 1`,
 		`headrace_service_checks_total{outcome="refused",scope="user"} 1`,
 		`headrace_service_checks_total{outcome="invalid",scope="user"} 1`,
+		`headrace_service_checks_total{outcome="invalid",scope="other"} 4`,
 		`headrace_service_checks_total{outcome="allowed",scope="other"} 1`,
 		`headrace_service_tokens_total{scope="user"} 4`,
 		`headrace_service_breaker_state 0`,

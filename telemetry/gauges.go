@@ -47,7 +47,7 @@ func newGauges(m *maker, maxNames int) *gauges {
 		limit:    m.upDown("headrace.limiter.limit", "{call}", "Calls that may be in flight."),
 		inFlight: m.upDown("headrace.limiter.in_flight", "{call}", "Calls that are in flight."),
 		waiting:  m.upDown("headrace.limiter.waiting", "{call}", "Calls that wait to be admitted."),
-		pace:     m.gauge("headrace.limiter.pace", "{unit}/s", "What the law has learned that the provider takes."),
+		pace:     m.gauge("headrace.limiter.pace", "{unit}/s", "Rate that the limiter has learned."),
 		meter:    m.meter, names: newMemory(maxNames, itself),
 		watched: map[*guard.Guard]int{}, told: map[string]told{},
 	}

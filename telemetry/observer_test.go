@@ -39,7 +39,7 @@ func TestNewMakesTheInstruments(t *testing.T) {
 		"headrace.limiter.limit":                  "{call}: Calls that may be in flight.",
 		"headrace.limiter.in_flight":              "{call}: Calls that are in flight.",
 		"headrace.limiter.waiting":                "{call}: Calls that wait to be admitted.",
-		"headrace.limiter.pace":                   "{unit}/s: What the law has learned that the provider takes.",
+		"headrace.limiter.pace":                   "{unit}/s: Rate that the limiter has learned.",
 		"headrace.flow.duration":                  "s: Duration of runs of flows. " + runs,
 		"headrace.node.duration":                  "s: Duration of runs of nodes. " + runs,
 		"headrace.node.item.duration":             "s: Duration of items from when a worker took them, with waits and all attempts. [0.001 0.005 0.01 0.025 0.05 0.1 0.25 0.5 1 2.5 5 10 30 60 300 900]",

@@ -178,9 +178,9 @@ func TestParseLimitsRefuses(t *testing.T) {
 		periodHelp = ": write s, min, h, day or week, or so many of them as in 15min, 30days or 2h30m"
 		limitHelp  = "it does not begin a limit: write one such as 5/s, bucket 10/s burst 20, fixed 10000/day@UTC or 8 concurrent"
 		slashHelp  = "a / and a period are missing, as in 5/s; a number holds no commas or spaces"
-		leftHelp   = "the limit ends before it: take it away, or write a comma between limits"
+		leftHelp   = "the limit ends before it: remove it, or write a comma between limits"
 		emptyHelp  = `there are no limits: write some, such as "5/s, 8 concurrent", or unlimited`
-		comma      = "a limit is missing: write one, such as 5/s, or take away the comma"
+		comma      = "a limit is missing: write one, such as 5/s, or remove the comma"
 		digits     = "it is not a whole number in digits"
 		number     = "a number is expected here, such as 200, 200_000 or 200k"
 		stampHelp  = "it is not an RFC 3339 time, such as 2026-01-01T09:30:00-08:00"
@@ -229,12 +229,12 @@ func TestParseLimitsRefuses(t *testing.T) {
 		{"5 tokens 5/s", "5", 9, slashHelp},
 		{"5/s 6/s", "6", 4, leftHelp},
 		{"5/s.", ".", 3, leftHelp},
-		{"5/s; 6/s", ";", 3, "a semicolon separates keys: write a comma between limits, or use ParseKeyedLimits"},
-		{"5/s: 6/s", ":", 3, "a colon ends a key: leave the key out, or use ParseKeyedLimits"},
+		{"5/s; 6/s", ";", 3, "a semicolon separates keys: write a comma between limits"},
+		{"5/s: 6/s", ":", 3, "a colon ends a key: leave the key out"},
 		{"5/day@UTC", "@", 5, "only a fixed window has an anchor: write fixed before the number"},
 		{"5/s burst 10", "burst", 4, "only a bucket has a burst: write bucket before the number"},
-		{"bucket 5/s, burst 10", "burst", 12, "a burst belongs to its bucket: take away the comma before it"},
-		{"5/s, unlimited", "unlimited", 5, "it stands alone: take away the other limits, or this"},
+		{"bucket 5/s, burst 10", "burst", 12, "a burst belongs to its bucket: remove the comma before it"},
+		{"5/s, unlimited", "unlimited", 5, "it cannot be combined with other limits: remove them, or it"},
 
 		{"5.5/s", "5.5", 0, digits},
 		{"1.0005k/s", "1.0005k", 0, digits},

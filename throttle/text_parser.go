@@ -53,11 +53,11 @@ func (p *parser) limit() (w Window, concurrency int) {
 	case first.is("fixed"):
 		w = p.fixed()
 	case first.is("burst"):
-		p.fail(first, "a burst belongs to its bucket: take away the comma before it")
+		p.fail(first, "a burst belongs to its bucket: remove the comma before it")
 	case first.is(unlimited):
-		p.fail(first, "it stands alone: take away the other limits, or this")
+		p.fail(first, "it cannot be combined with other limits: remove them, or it")
 	case first.kind == endToken:
-		p.fail(first, "a limit is missing: write one, such as 5/s, or take away the comma")
+		p.fail(first, "a limit is missing: write one, such as 5/s, or remove the comma")
 	default:
 		p.fail(first, "it does not begin a limit: write one such as 5/s, bucket 10/s burst 20, fixed 10000/day@UTC or 8 concurrent")
 	}
@@ -122,14 +122,14 @@ func (p *parser) end() {
 	switch {
 	case t.kind == endToken:
 	case t.text == ";":
-		p.fail(t, "a semicolon separates keys: write a comma between limits, or use ParseKeyedLimits")
+		p.fail(t, "a semicolon separates keys: write a comma between limits")
 	case t.text == ":":
-		p.fail(t, "a colon ends a key: leave the key out, or use ParseKeyedLimits")
+		p.fail(t, "a colon ends a key: leave the key out")
 	case t.text == "@":
 		p.fail(t, "only a fixed window has an anchor: write fixed before the number")
 	case t.is("burst"):
 		p.fail(t, "only a bucket has a burst: write bucket before the number")
 	default:
-		p.fail(t, "the limit ends before it: take it away, or write a comma between limits")
+		p.fail(t, "the limit ends before it: remove it, or write a comma between limits")
 	}
 }

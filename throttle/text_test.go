@@ -86,11 +86,11 @@ func TestUnmarshalTextLeavesWhatItCannotReplace(t *testing.T) {
 
 	w := throttle.Sliding(1, 1)
 	for text, want := range map[string]string{
-		" ":             `throttle: limits: "" at offset 1: a limit is missing: write one, such as 5/s, or take away the comma`,
+		" ":             `throttle: limits: "" at offset 1: a limit is missing: write one, such as 5/s, or remove the comma`,
 		"0/s":           "throttle: Window.Max: 0 is not between 1 and 1099511627776",
-		"5/s, 6/s":      `throttle: limits: "," at offset 3: the limit ends before it: take it away, or write a comma between limits`,
+		"5/s, 6/s":      `throttle: limits: "," at offset 3: the limit ends before it: remove it, or write a comma between limits`,
 		" 8 concurrent": `throttle: limits: "8" at offset 1: a concurrency is not a window: read it as Limits`,
-		"unlimited":     `throttle: limits: "unlimited" at offset 0: it stands alone: take away the other limits, or this`,
+		"unlimited":     `throttle: limits: "unlimited" at offset 0: it cannot be combined with other limits: remove them, or it`,
 	} {
 		assert.EqualError(t, w.UnmarshalText([]byte(text)), want)
 	}

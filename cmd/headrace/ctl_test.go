@@ -107,6 +107,9 @@ func TestCtlSaysWhatToDo(t *testing.T) {
 	t.Cleanup(other.Close)
 	odd := httptest.NewServer(http.RedirectHandler("http://127.0.0.1:1/", http.StatusFound))
 	t.Cleanup(odd.Close)
+	api, err := providertest.New(providertest.Config{}) // its 404 has a message in JSON
+	require.NoError(t, err)
+	t.Cleanup(api.Close)
 	at, err := freeport.Address(t.Context())
 	require.NoError(t, err)
 	for want, c := range map[string]struct {
@@ -121,6 +124,7 @@ func TestCtlSaysWhatToDo(t *testing.T) {
 		`the token is wrong: set HEADRACE_TOKEN`:                                                   {[]string{"--token", "x", "resume", "api.openai.com#key1"}, 1},
 		`nothing listens at ` + at + `: start headrace proxy`:                                      {[]string{"--addr", at, "status"}, 1},
 		` is not a headrace dashboard: set --addr to the address of one`:                           {[]string{"--addr", other.Listener.Addr().String(), "status"}, 1},
+		strings.TrimPrefix(api.URL(), "http://") + ` is not a headrace dashboard`:                  {[]string{"--addr", strings.TrimPrefix(api.URL(), "http://"), "status"}, 1},
 		`is not a headrace dashboard`:                                                              {[]string{"--addr", odd.Listener.Addr().String(), "status"}, 1},
 		`--addr: "8788" is not a host and port, such as 127.0.0.1:8788`:                            {[]string{"--addr", "8788", "status"}, 2},
 		`missing: <name> (see headrace ctl pause --help)`:                                          {[]string{"pause"}, 2},

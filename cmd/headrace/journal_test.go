@@ -46,6 +46,30 @@ func TestTwoProcessesOnOneJournal(t *testing.T) {
 	assert.Regexp(t, `500 requests: \d+ done(, \d+ done before)?, 0 failed, in`, errs, "nothing of the first was lost, and its claim died with it")
 }
 
+// Without its journal, a run cannot be resumed: the command to resume it would fail.
+func TestAJournalThatIsDeleted(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	var place *place
+	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
+		if calls.Add(1) == 300 {
+			_ = os.Remove(place.path("r.results.jsonl.journal"))
+		}
+		return nil
+	}})
+	place = p
+	p.requests(2000)
+	args := []string{"run", "r.jsonl", "--api-key-env", "KEY", "--base-url", p.provider.URL() + "/v1"}
+	status, _, errs := p.do(args...)
+	assert.Equal(t, 1, status, errs)
+	assert.Contains(t, errs, "headrace: the journal r.results.jsonl.journal failed: it was deleted, moved or replaced during the run\n"+
+		"without it, the run cannot be resumed: start over with --fresh, which overwrites the results (move them away to keep them)\n")
+	assert.NotContains(t, errs, "resume with")
+	status, _, errs = p.do(append(args, "--fresh")...)
+	assert.Zero(t, status, errs)
+	assert.Contains(t, errs, "2,000 requests: 2,000 done, 0 failed, in")
+}
+
 // aged copies a journal and makes all its results that old.
 func aged(t *testing.T, path string, age time.Duration) {
 	t.Helper()

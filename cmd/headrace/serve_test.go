@@ -256,17 +256,26 @@ func TestServeUsage(t *testing.T) {
 	p.write("bad.yaml", "rate_limits:\n  - {scope: user, capacity: -1}\n  - {scop: user, capacity: 1, refill_rate: 1}\n")
 	p.write("etcd.yaml", "runtime: {store: 'sqlite:nowhere/limits.db'}\n")
 	p.write("foreign.yaml", "runtime: {store: 'etcd://u:hunter2@h'}\n")
+	for name, store := range map[string]string{"bare": "sqlite", "no-slashes": "redis:127.0.0.1:1/0", "case": "Memory"} {
+		p.write(name+".yaml", "runtime: {store: '"+store+"'}\n")
+	}
 	for want, args := range map[string][]string{
-		"etcd:... is not a store":                                             {"--config", "foreign.yaml", "--check"},
-		"--config: it is missing: name the YAML file":                         {},
-		"--config: open gone.yaml: no such file":                              {"--config", "gone.yaml"},
-		"--config: bad.yaml:2:29: rate_limits[0].capacity: -1 is not between": {"--config", "bad.yaml"},
-		"\nheadrace: --config: bad.yaml:3:6: rate_limits[1].scop: ":           {"--config", "bad.yaml", "--check"},
-		"--addr: 0.0.0.0 can be reached from other machines":                  {"--config", "limits.yaml", "--addr", "0.0.0.0:0"},
-		"(runtime.auth in the file, --tls-client-ca), or use --insecure":      {"--config", "limits.yaml", "--addr", "0.0.0.0:0"},
-		"--addr: \"8790\" is not a host and a port":                           {"--config", "limits.yaml", "--addr", "8790"},
-		"--tls-cert: TLS needs both":                                          {"--config", "limits.yaml", "--tls-cert", "x.pem"},
-		"--dashboard: 0.0.0.0 can be reached":                                 {"--config", "limits.yaml", "--addr", "127.0.0.1:0", "--dashboard", "0.0.0.0:0"},
+		"--config: runtime.store: etcd:... is not a store":                                         {"--config", "foreign.yaml", "--check"},
+		"--config: runtime.store: Memory is not a store: use memory":                               {"--config", "case.yaml"},
+		"--config: runtime.store: the path is missing: write sqlite:PATH":                          {"--config", "bare.yaml", "--check"},
+		"--config: runtime.store: the path is missing":                                             {"--config", "bare.yaml"},
+		"--config: runtime.store: it is not valid: use one such as redis://":                       {"--config", "no-slashes.yaml", "--check"},
+		"--config: runtime.store: it is not valid":                                                 {"--config", "no-slashes.yaml"},
+		"--config: it is missing: name the YAML file":                                              {},
+		"--config: open gone.yaml: no such file":                                                   {"--config", "gone.yaml"},
+		"--config: bad.yaml:2:29: rate_limits[0].capacity: -1 is not between":                      {"--config", "bad.yaml"},
+		"\nheadrace: --config: bad.yaml:3:6: rate_limits[1].scop: ":                                {"--config", "bad.yaml", "--check"},
+		"--addr: 0.0.0.0 can be reached from other machines":                                       {"--config", "limits.yaml", "--addr", "0.0.0.0:0"},
+		"(runtime.auth in the file, --tls-client-ca), or use --insecure":                           {"--config", "limits.yaml", "--addr", "0.0.0.0:0"},
+		"--addr: \"8790\" is not a host and a port":                                                {"--config", "limits.yaml", "--addr", "8790"},
+		"--tls-cert: TLS needs both":                                                               {"--config", "limits.yaml", "--tls-cert", "x.pem"},
+		"--dashboard: 0.0.0.0 can be reached":                                                      {"--config", "limits.yaml", "--addr", "127.0.0.1:0", "--dashboard", "0.0.0.0:0"},
+		": bind: address already in use: use another address, such as 127.0.0.1:0 for a free port": {"--config", "limits.yaml", "--addr", strings.TrimPrefix(p.provider.URL(), "http://")},
 	} {
 		status, out, errs := p.do(append([]string{"serve"}, args...)...)
 		assert.Equal(t, 2, status, errs)

@@ -35,7 +35,7 @@ func (d decoder) value(n *Node, keys []string, v reflect.Value) {
 	switch x := v.Addr().Interface().(type) {
 	case *throttle.Limits:
 		if d.is(n, text, keys, `limits, such as "4/s, 8 concurrent"`) {
-			d.ps.Add(keys, x.UnmarshalText([]byte(n.text)))
+			d.ps.addLimits(keys, n.text, x.UnmarshalText([]byte(n.text)))
 		}
 		return
 	case *time.Duration:

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/throttle"
 )
 
 // Problem is what is wrong with one value of a configuration.
@@ -46,6 +47,20 @@ func (ps *Problems) Add(keys []string, err error) {
 		}
 	} else if err != nil {
 		ps.List = append(ps.List, Problem{Keys: slices.Clone(keys), Text: err.Error(), Err: err})
+	}
+}
+
+// addLimits records each of the joined errors of a text of limits.
+func (ps *Problems) addLimits(keys []string, text string, err error) {
+	from := len(ps.List)
+	ps.Add(keys, err)
+	for i := range ps.List[from:] {
+		p := &ps.List[from+i]
+		if e, ok := errors.AsType[*throttle.ParseError](p.Err); ok {
+			p.Text = fmt.Sprintf("%q: %s", Clip(cmp.Or(e.Text, text)), e.Problem)
+		} else if f, ok := errors.AsType[*fault.FieldError](p.Err); ok {
+			p.Text = fmt.Sprintf("%q: %s", Clip(text), f.Problem)
+		}
 	}
 }
 

@@ -1,6 +1,9 @@
 package reopening
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // The pauses between two looks at a key that is closed.
 const (
@@ -19,12 +22,21 @@ const MostSaid = 24 * time.Hour
 // time without an overflow.
 const MostAsked = 876_000 * time.Hour
 
-// Asked returns a wait that a provider asks for as text. It names the bound of what was cut.
+// Asked returns a wait that a provider asks for as text, in whole seconds or days, rounded up. It names the bound of what
+// was cut.
 func Asked(d time.Duration) string {
-	if d >= MostAsked {
-		return MostAsked.String() + " or longer"
+	const day = 24 * time.Hour
+	switch {
+	case d < time.Second:
+		return d.String()
+	case d <= 2*day:
+		return (d + time.Second - 1).Truncate(time.Second).String()
 	}
-	return d.String()
+	text := fmt.Sprintf("%d days", (min(d, MostAsked)+day-1)/day)
+	if d >= MostAsked {
+		text += " or longer"
+	}
+	return text
 }
 
 // unseen is how long after the last refusal, or after a look was due, the next one says

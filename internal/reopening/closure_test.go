@@ -170,3 +170,19 @@ func TestAUsedUpQuotaLeavesTheDoubt(t *testing.T) {
 	assert.Zero(t, believed)
 	assert.Zero(t, n)
 }
+
+func TestTheTextOfAWait(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		300 * time.Millisecond:            "300ms",
+		2*time.Hour - 57_200_001:          "2h0m0s",
+		2 * day:                           "48h0m0s",
+		2*day + 1:                         "3 days",
+		365 * day:                         "365 days",
+		638956*time.Hour + 942_830_782:    "26624 days",
+		reopening.MostAsked:               "36500 days or longer",
+		reopening.MostAsked + time.Hour:   "36500 days or longer",
+		reopening.MostAsked - time.Second: "36500 days",
+	} {
+		assert.Equal(t, want, reopening.Asked(d), d)
+	}
+}

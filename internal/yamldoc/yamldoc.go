@@ -185,7 +185,7 @@ func (d *Document) scalar(n *yaml.Node) error {
 	case "!!str", "!!timestamp":
 		x = n.Value
 	default:
-		return problemAt(placeOf(n), "the tag %s means nothing here: take it away", tag)
+		return problemAt(placeOf(n), "the tag %s means nothing here: remove it", tag)
 	}
 	text, err := json.Marshal(x)
 	if err != nil {

@@ -419,7 +419,7 @@ func TestOptions(t *testing.T) {
 	} {
 		require.ErrorContains(t, build(), problem)
 	}
-	for _, url := range []string{"redis://me:hunter2@host:bad/0", "redis://me:hunter2/x@host", "redis://me:%zzhunter2@host", "hunter2@host", "redis://host/hunter2", "redis://host?hunter2=1"} {
+	for _, url := range []string{"redis://me:hunter2@host:bad/0", "redis://me:hunter2/x@host", "redis://me:%zzhunter2@host", "hunter2@host", "redis://host/hunter2", "redis://host?hunter2=1", "redis:hunter2@host:6379/0", "rediss:hunter2@host"} {
 		_, err := redisstore.Open(url)
 		require.ErrorContains(t, err, "redisstore: URL: ")
 		assert.NotContains(t, err.Error(), "hunter2", "it may be a password")

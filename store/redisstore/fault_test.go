@@ -119,6 +119,16 @@ func TestEviction(t *testing.T) {
 	evictor.Wait()
 }
 
+func TestAMissingPassword(t *testing.T) {
+	server := redistest.Start(t)
+	require.NoError(t, plain(t, server).ConfigSet(t.Context(), "requirepass", "hunter2").Err())
+	s, err := redisstore.Open("redis://" + server.Addr)
+	require.NoError(t, err)
+	_, err = s.Take(t.Context(), request("a"))
+	require.ErrorContains(t, err, "redisstore: the server requires a password, which the URL or the client's options have to set: ")
+	require.NoError(t, s.Close())
+}
+
 // What is wrong with one key is not a failure of the store: an error names the key, and the others are served.
 func TestDamagedKeysFailAlone(t *testing.T) {
 	server := redistest.Start(t)

@@ -179,6 +179,10 @@ func wrap(err error) error {
 	if err == nil {
 		return nil
 	}
+	// Redis rejects the length of the script before it asks for a password.
+	if text := err.Error(); strings.Contains(text, "unauthenticated") || strings.HasPrefix(text, "NOAUTH") {
+		return fmt.Errorf("redisstore: the server requires a password, which the URL or the client's options have to set: %w", err)
+	}
 	return fmt.Errorf("redisstore: %w", err)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	neturl "net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -77,6 +78,9 @@ func WithBatches(calls int, hold time.Duration) Option {
 // wait for the server.
 func Open(url string, options ...Option) (*Store, error) {
 	o, err := redis.ParseURL(url)
+	if u, _ := neturl.Parse(url); err == nil && u.Opaque != "" { // go-redis ignores the host of redis:HOST:PORT, and connects to localhost
+		err = errors.New("no slashes")
+	}
 	if err != nil { // its text may repeat the password
 		return nil, &fault.FieldError{Owner: "redisstore", Field: "URL", Problem: "it is not valid: use one such as " +
 			"redis://user:password@localhost:6379/0, with special characters of the password escaped"}

@@ -70,12 +70,12 @@ func (l *lines) leave(name string, w *waiter) {
 func (d *Decider) Acquire(ctx context.Context, cs []Check, maxWait time.Duration) (All, error) {
 	began := d.clock.Elapsed()
 	if maxWait < 0 || maxWait > MaxWait {
-		d.invalid(ctx)
+		d.Invalid(ctx)
 		return none(), field("max_wait", "%s is not between 0 and %s", maxWait, MaxWait)
 	}
 	set, asks, err := d.asks(cs)
 	if err != nil {
-		d.invalid(ctx)
+		d.Invalid(ctx)
 		return none(), err
 	}
 	if cs[0].DryRun {

@@ -160,7 +160,7 @@ func (d *Decider) CheckAll(ctx context.Context, cs []Check) (All, error) {
 	began := d.clock.Elapsed()
 	_, asks, err := d.asks(cs)
 	if err != nil {
-		d.invalid(ctx)
+		d.Invalid(ctx)
 		return none(), err
 	}
 	a, err := d.take(ctx, asks, cs[0].DryRun)

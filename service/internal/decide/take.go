@@ -204,8 +204,8 @@ func (d *Decider) observeAll(ctx context.Context, a *All, asks []ask, err error,
 	}
 }
 
-// invalid is what becomes of checks that cannot be decided together.
-func (d *Decider) invalid(ctx context.Context) {
+// Invalid records checks that cannot be read, or not be decided together.
+func (d *Decider) Invalid(ctx context.Context) {
 	const outcome = "invalid"
 	d.see(Observation{Outcome: outcome})
 	tracing.Note(ctx, outcome, "", "")

@@ -16,12 +16,12 @@ func (h *Handler) check(w http.ResponseWriter, r *http.Request, x *scratch) erro
 	var in checkIn
 	if !in.scan(x.body.String()) {
 		if err := decode(&x.body, &in); err != nil {
-			return err
+			return h.invalid(r, err)
 		}
 	}
 	c, err := in.check("")
 	if err != nil {
-		return err
+		return h.invalid(r, err)
 	}
 	res, err := h.d.Check(r.Context(), c)
 	if err != nil {
@@ -38,14 +38,14 @@ func (h *Handler) check(w http.ResponseWriter, r *http.Request, x *scratch) erro
 func (h *Handler) checkAll(w http.ResponseWriter, r *http.Request, x *scratch) error {
 	var in allIn
 	if err := decode(&x.body, &in); err != nil {
-		return err
+		return h.invalid(r, err)
 	}
 	if in.MaxWait != nil {
-		return bad("max_wait_seconds", "it is for /acquire: leave it out")
+		return h.invalid(r, bad("max_wait_seconds", "it is for /acquire: leave it out"))
 	}
 	cs, err := in.list()
 	if err != nil {
-		return err
+		return h.invalid(r, err)
 	}
 	a, err := h.d.CheckAll(r.Context(), cs)
 	if err != nil {
@@ -58,15 +58,15 @@ func (h *Handler) checkAll(w http.ResponseWriter, r *http.Request, x *scratch) e
 func (h *Handler) acquire(w http.ResponseWriter, r *http.Request, x *scratch) error {
 	var in allIn
 	if err := decode(&x.body, &in); err != nil {
-		return err
+		return h.invalid(r, err)
 	}
 	cs, err := in.list()
 	if err != nil {
-		return err
+		return h.invalid(r, err)
 	}
 	wait, err := in.wait()
 	if err != nil {
-		return err
+		return h.invalid(r, err)
 	}
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(wait + answerTime)) // a recorder has none
 	a, err := h.d.Acquire(r.Context(), cs, wait)
@@ -77,6 +77,14 @@ func (h *Handler) acquire(w http.ResponseWriter, r *http.Request, x *scratch) er
 	return nil
 }
 
+// invalid records a check that the decider does not get, because of err, which it returns.
+func (h *Handler) invalid(r *http.Request, err error) error {
+	if errors.As(err, new(*fault.FieldError)) {
+		h.d.Invalid(r.Context())
+	}
+	return err
+}
+
 // answerTime is how long a client may take to read an answer.
 const answerTime = 30 * time.Second
 
@@ -85,18 +93,18 @@ func (h *Handler) batch(w http.ResponseWriter, r *http.Request, x *scratch) erro
 		Checks []checkIn `json:"checks"`
 	}
 	if err := decode(&x.body, &in); err != nil {
-		return err
+		return h.invalid(r, err)
 	}
 	n := len(in.Checks)
 	if n == 0 || n > decide.MaxBatch {
-		return bad("checks", "%d checks are not between 1 and %d", n, decide.MaxBatch)
+		return h.invalid(r, bad("checks", "%d checks are not between 1 and %d", n, decide.MaxBatch))
 	}
 	out, cs, at := make([]resultOut, n), make([]decide.Check, 0, n), make([]int, 0, n)
 	for i := range in.Checks {
 		c, err := in.Checks[i].check("")
 		if err != nil {
 			x := &in.Checks[i]
-			out[i] = h.failed(r, named{cmp.Or(x.Scope, decide.DefaultScope), x.Identifier, x.Resource}, err)
+			out[i] = h.failed(r, named{cmp.Or(x.Scope, decide.DefaultScope), x.Identifier, x.Resource}, h.invalid(r, err))
 			continue
 		}
 		cs, at = append(cs, c), append(at, i)

@@ -56,7 +56,7 @@ type Limit struct {
 	Name       string           `config:"name"`
 	Scope      string           `config:"scope"`
 	Resource   string           `config:"resource"`
-	Capacity   int64            `config:"capacity"`
+	Capacity   *int64           `config:"capacity"`
 	RefillRate *float64         `config:"refill_rate"` // tokens per second; 0: it never refills
 	MinRefill  *int64           `config:"min_refill_interval_ms"`
 	Limits     *throttle.Limits `config:"limits"` // instead of Capacity and RefillRate

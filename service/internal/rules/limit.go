@@ -29,33 +29,36 @@ func (l *Limit) rule(keys []string, p *document.Problems) *Rule {
 	}
 	at := document.Below(keys, "capacity")
 	switch {
-	case l.Capacity == 0 && l.RefillRate == nil:
+	case l.Capacity == nil && l.RefillRate == nil:
 		p.Mixf(at, "there is neither a capacity nor limits: write one of them, such as capacity: 100 or limits: 5/s")
 		return r
-	case l.Capacity < 1 || l.Capacity > throttle.MaxAmount:
-		p.Addf(at, "%d is not between 1 and %d", l.Capacity, int64(throttle.MaxAmount))
+	case l.Capacity == nil:
+		p.Mixf(at, "it is missing: write how many tokens there are at most")
+		return r
+	case *l.Capacity < 1 || *l.Capacity > throttle.MaxAmount:
+		p.Addf(at, "%d is not between 1 and %d", *l.Capacity, int64(throttle.MaxAmount))
 		return r
 	case l.RefillRate == nil:
 		p.Mixf(document.Below(keys, "refill_rate"), "it is missing: write tokens per second, or 0 for a quota that is never refilled")
 		return r
 	}
-	rate := *l.RefillRate
+	capacity, rate := *l.Capacity, *l.RefillRate
 	at = document.Below(keys, "refill_rate")
 	switch {
 	case !(rate >= 0):
 		p.Addf(at, "%g is negative: write tokens per second, or 0 for a quota that is never refilled", rate)
 		return r
-	case rate > float64(l.Capacity)*refillFactor:
-		p.Mixf(at, "%g is more than %d times the capacity: write at most %d", rate, refillFactor, l.Capacity*refillFactor)
+	case rate > float64(capacity)*refillFactor:
+		p.Mixf(at, "%g is more than %d times the capacity: write at most %d", rate, refillFactor, capacity*refillFactor)
 		return r
 	case rate == 0:
 		r.OneShot = true
-		r.Limits.Windows = []throttle.Window{throttle.Fixed(l.Capacity, oneShot, oneShotSince).Of(throttle.Points)}
+		r.Limits.Windows = []throttle.Window{throttle.Fixed(capacity, oneShot, oneShotSince).Of(throttle.Points)}
 	default:
-		r.Limits.Windows = []throttle.Window{throttle.Bucket(rate, l.Capacity).Of(throttle.Points)}
+		r.Limits.Windows = []throttle.Window{throttle.Bucket(rate, capacity).Of(throttle.Points)}
 	}
 	if err := r.Limits.Validate(); err != nil {
-		p.Addf(at, "%g is too slow for a capacity of %d: write 0 for a quota that is never refilled", rate, l.Capacity)
+		p.Addf(at, "%g is too slow for a capacity of %d: write 0 for a quota that is never refilled", rate, capacity)
 	}
 	return r
 }
@@ -69,7 +72,7 @@ var oneShotSince = time.Date(2020, time.January, 1, 0, 0, 0, 0, time.UTC) //noli
 // windows makes a rule of limits in text form, which count tokens of checks.
 func (l *Limit) windows(r *Rule, keys []string, p *document.Problems) {
 	at := document.Below(keys, "limits")
-	if l.Capacity != 0 || l.RefillRate != nil {
+	if l.Capacity != nil || l.RefillRate != nil {
 		p.Mixf(at, "it is set together with capacity or refill_rate: leave one of them out")
 	}
 	const mostWindows = 8

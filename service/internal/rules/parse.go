@@ -141,7 +141,7 @@ func (f *File) rules(p *document.Problems) *Set {
 		s.known[l.Scope] = true
 		s.all = append(s.all, r)
 	}
-	d := Limit{Name: "default", Capacity: DefaultCapacity, RefillRate: new(float64(DefaultRefill))}
+	d := Limit{Name: "default", Capacity: new(int64(DefaultCapacity)), RefillRate: new(float64(DefaultRefill))}
 	if f.Default != nil {
 		d = *f.Default
 		for name, text := range map[string]string{"name": d.Name, "scope": d.Scope, "resource": d.Resource} {

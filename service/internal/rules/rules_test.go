@@ -71,7 +71,8 @@ func TestDefaults(t *testing.T) {
 // Every problem has its place and its path.
 func TestProblems(t *testing.T) {
 	for text, want := range map[string]string{
-		"rate_limits:\n- {scope: user, capacity: 0, refill_rate: 1}":                                   "line 2:27: rate_limits[0].capacity: ",
+		"rate_limits:\n- {scope: user, capacity: 0, refill_rate: 1}":                                   "line 2:27: rate_limits[0].capacity: 0 is not between 1 and 1099511627776",
+		"rate_limits:\n- {scope: user, refill_rate: 1}":                                                "line 2:3: rate_limits[0].capacity: it is missing: write how many tokens",
 		"rate_limits:\n- {scope: user}":                                                                "line 2:3: rate_limits[0].capacity: there is neither a capacity nor limits",
 		"rate_limits:\n- {scope: user, capacity: 5}":                                                   "rate_limits[0].refill_rate: it is missing",
 		"rate_limits:\n- {scope: user, capacity: 5, refill_rate: -1}":                                  "line 2:43: rate_limits[0].refill_rate: -1 is negative",

@@ -214,6 +214,9 @@ func (c *ctlCommand) refused(status int, text []byte) error {
 	if json.Unmarshal(text, &e) != nil || e.Error.Message == "" {
 		return c.foreign()
 	}
+	if status == http.StatusNotFound && !slices.Contains([]string{"unknown_limiter", "no_drain"}, e.Error.Code) { // the API of a provider, or the proxy's own address
+		return c.foreign()
+	}
 	if status == http.StatusUnauthorized {
 		if c.Token == "" {
 			return errors.New("the token is missing: set HEADRACE_TOKEN to the dashboard's token, or give --token")

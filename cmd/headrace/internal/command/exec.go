@@ -93,7 +93,7 @@ func (c *execCommand) Run(ctx context.Context, p *Program) error {
 }
 
 func summarise(to io.Writer, r *gateway.Redirection, g *gateway.Gateway) {
-	for _, line := range append(g.Summary(), r.Notes...) {
+	for _, line := range append(g.Summary("the command"), r.Notes...) {
 		fmt.Fprintln(to, "headrace:", line)
 	}
 }

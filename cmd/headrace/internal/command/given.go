@@ -99,7 +99,7 @@ func fits(flag *kong.Flag, value any) error {
 	}
 	target := reflect.New(flag.Target.Type()).Elem()
 	if err := flag.Mapper.Decode(&kong.DecodeContext{Value: flag.Value, Scan: kong.Scan().PushTyped(value, kong.FlagValueToken)}, target); err != nil {
-		return errors.New(settings.Plain(err))
+		return errors.New(notBool(settings.Plain(err)))
 	}
 	if word := fmt.Sprint(target.Interface()); flag.Enum != "" && !flag.EnumMap()[word] {
 		return fmt.Errorf("%q is not one of %s", word, strings.Join(flag.EnumSlice(), ", "))

@@ -47,6 +47,15 @@ func negative(text string) (flag, value string, ok bool) {
 	return flag, "-" + value, ok && value != "" && value[0] >= '0' && value[0] <= '9'
 }
 
+// notBool rewords kong's text about a value that is not a bool.
+func notBool(text string) string {
+	flag, value, ok := strings.Cut(text, "bool value must be true, 1, yes, false, 0 or no but got ")
+	if !ok {
+		return text
+	}
+	return flag + value + " is not true or false"
+}
+
 // plainly rewords an error of kong.
 func plainly(err error) error {
 	if own := (*settings.Error)(nil); errors.As(err, &own) {
@@ -69,6 +78,7 @@ func plainly(err error) error {
 	if flag, rest, ok := strings.Cut(text, ": expected "); ok && strings.HasSuffix(rest, `but got "EOL" (<EOL>)`) {
 		text = flag + ": a value is missing"
 	}
+	text = notBool(text)
 	if flag, value, ok := negative(text); ok {
 		text = fmt.Sprintf("%s: %s is negative", flag, value)
 	}

@@ -107,7 +107,7 @@ func (c *proxyCommand) drain(ctx context.Context, to io.Writer, g *gateway.Gatew
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), c.Grace, errGrace)
 	defer cancel()
 	err := g.Drain(ctx)
-	for _, line := range g.Summary() {
+	for _, line := range g.Summary("clients") {
 		fmt.Fprintln(to, "headrace:", line)
 	}
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/url"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -155,31 +155,57 @@ func (c *serveCommand) config(p *Program) (service.Config, error) {
 
 // unserved converts an error of service.New: a mistake in the file is a usage error.
 func unserved(err error) error {
+	if own := (*settings.Error)(nil); errors.As(err, &own) {
+		return own
+	}
 	if errors.As(err, new(*fault.FieldError)) || errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
 		return &settings.Error{Flag: "--config", Problem: strings.ReplaceAll(strings.TrimPrefix(err.Error(), "service: "), "\n", "\n--config: ")}
 	}
 	return err
 }
 
-// remedy returns what an address that other machines can reach requires.
+// remedy returns what an address that other machines can reach requires, or what to do if it cannot be used.
 func (c *serveCommand) remedy(err error) string {
-	if errors.As(err, new(*fault.FieldError)) && strings.Contains(err.Error(), "bearer tokens") {
+	switch {
+	case errors.As(err, new(*fault.FieldError)) && strings.Contains(err.Error(), "bearer tokens"):
 		return " (runtime.auth in the file, --tls-client-ca), or use --insecure"
+	case errors.As(err, new(*net.OpError)) && !strings.HasPrefix(c.Addr, "unix:"):
+		return ": use another address, such as 127.0.0.1:0 for a free port"
 	}
 	return ""
 }
 
-// storeProblem returns an error for an unsupported kind of store, and nil otherwise.
+// storeProblem returns an error for an address that names no store, and nil otherwise. It opens nothing.
 func storeProblem(address string) error {
 	scheme, rest, _ := strings.Cut(address, ":")
-	if slices.Contains([]string{"memory", "sqlite", "redis", "rediss"}, scheme) {
+	problem := ""
+	switch {
+	case address == "memory", scheme == "sqlite" && rest != "":
+	case scheme == "sqlite":
+		problem = "the path is missing: write sqlite:PATH"
+	case scheme == "redis", scheme == "rediss":
+		s, err := settings.OpenStore(address) // connects at the first check
+		if err == nil {
+			return s.Close()
+		}
+		problem = settings.Plain(err)
+	default:
+		if rest != "" {
+			scheme += ":..." // it may have a password
+		}
+		problem = scheme + " is not a store: use memory, sqlite:PATH or redis://HOST:PORT/DB"
+	}
+	if problem == "" {
 		return nil
 	}
-	return &fault.FieldError{Owner: "headrace serve", Field: "runtime.store", Problem: fmt.Sprintf("%s:%s is not a store: use memory, sqlite:PATH or redis://HOST:PORT/DB", scheme, strings.Repeat(".", min(len(rest), 3)))}
+	return &settings.Error{Flag: "--config", Problem: "runtime.store: " + problem}
 }
 
 // openStorage opens the store that a configuration names.
 func openStorage(s service.Storage) (quota.Store, error) {
+	if err := storeProblem(s.Address); err != nil {
+		return nil, err
+	}
 	scheme, _, _ := strings.Cut(s.Address, ":")
 	switch scheme {
 	case "memory":
@@ -198,9 +224,6 @@ func openStorage(s service.Storage) (quota.Store, error) {
 		}
 		u.RawQuery = q.Encode()
 		s.Address = u.String()
-	case "sqlite":
-	default:
-		return nil, storeProblem(s.Address)
 	}
 	var options []redisstore.Option
 	if s.Timeout > 0 {
@@ -267,7 +290,7 @@ func (*serveCommand) check(p *Program) error {
 		return unserved(err)
 	}
 	if err := storeProblem(in.Store); err != nil {
-		return unserved(err)
+		return err
 	}
 	to := terminal.Writer(p.Stdout)
 	fmt.Fprintf(to, "%s is valid: %s in %s\n", p.given.path, plural(int64(len(in.Limits)), "limit"), settings.WithoutPassword(in.Store))

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -131,16 +132,33 @@ func TestAddresses(t *testing.T) {
 func TestSummary(t *testing.T) {
 	t.Parallel()
 	g := open(t, func(*Options) {})
-	assert.Equal(t, []string{"no calls came through the proxy (docs/proxy.md lists the variables that clients read)"}, g.Summary())
+	assert.Equal(t, []string{"no calls came through the proxy (docs/proxy.md lists the variables that clients read)"}, g.Summary("the command"))
 	ask(t, g.Base(""))
 	status, _ := get(t, g.Base("")+"/nobody/v1", nil)
 	assert.Equal(t, http.StatusNotFound, status)
-	lines := g.Summary()
+	lines := g.Summary("the command")
 	require.Len(t, lines, 3)
 	assert.Regexp(t, `^1 call; it waited (0s|\d+ms) in all$`, lines[0], "a busy machine takes its time")
 	assert.Contains(t, lines[1], "#key1: met no limit")
 	assert.Equal(t, "responses of the proxy itself: headrace_unknown_upstream (1)", lines[2])
 	assert.NotContains(t, strings.Join(lines, ""), secret)
+}
+
+// The proxy of headrace proxy has clients, and no command.
+func TestSummaryNamesTheCallers(t *testing.T) {
+	t.Parallel()
+	var refused atomic.Bool
+	provider, err := providertest.New(providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
+		if refused.Swap(true) {
+			return nil
+		}
+		return &providertest.Fault{Status: http.StatusTooManyRequests}
+	}})
+	require.NoError(t, err)
+	t.Cleanup(provider.Close)
+	g := open(t, func(o *Options) { o.Proxy.Upstreams = map[string]proxy.Upstream{"openai": {URL: provider.URL()}} })
+	ask(t, g.Base(""))
+	assert.Regexp(t, `^1 call, 1 429 hidden from clients; it waited `, g.Summary("clients")[0])
 }
 
 // A store that fails is logged, without its password, and not for each request.

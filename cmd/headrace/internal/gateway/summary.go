@@ -12,8 +12,8 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Summary returns a few lines about what the proxy did.
-func (g *Gateway) Summary() []string {
+// Summary returns a few lines about what the proxy did for its callers, such as "the command".
+func (g *Gateway) Summary(callers string) []string {
 	s := g.Stats()
 	if s.Calls == 0 {
 		var refused int64
@@ -26,10 +26,10 @@ func (g *Gateway) Summary() []string {
 	}
 	first := plural(s.Calls, "call")
 	if s.Hidden > 0 {
-		first += fmt.Sprintf(", %s hidden from the command", plural(s.Hidden, "429"))
+		first += fmt.Sprintf(", %s hidden from %s", plural(s.Hidden, "429"), callers)
 	}
 	if seen := s.Refused - s.Hidden; seen > 0 {
-		first += fmt.Sprintf(", %s passed on to it", plural(seen, "429"))
+		first += fmt.Sprintf(", %s passed on to %s", plural(seen, "429"), callers)
 	}
 	if s.Joined > 0 {
 		first += fmt.Sprintf(", %d joined an earlier one", s.Joined)

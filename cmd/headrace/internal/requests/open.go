@@ -61,4 +61,17 @@ type packed struct {
 	file *os.File
 }
 
+// Read names the remedy for data that is not complete, as after an interrupted download.
+func (p *packed) Read(b []byte) (int, error) {
+	n, err := p.Reader.Read(b)
+	if err == nil || err == io.EOF { //nolint:errorlint // as io.Reader returns it
+		return n, err
+	}
+	what := "damaged"
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		what = "incomplete"
+	}
+	return n, fmt.Errorf("the compressed data is %s (%w): copy or compress the file again", what, err)
+}
+
 func (p *packed) Close() error { return errors.Join(p.Reader.Close(), p.file.Close()) }

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -335,6 +337,37 @@ func TestAPackedFile(t *testing.T) {
 		require.EqualError(t, err, "the requests end at line 1: they are compressed with gzip: use a file name that ends in .gz, or decompress standard input with zcat")
 	}
 	assert.Equal(t, 1, n)
+}
+
+// A file that was not copied completely is not one with a bad line at its end.
+func TestAPackedFileThatIsIncomplete(t *testing.T) {
+	t.Parallel()
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	for i := range 1000 {
+		_, err := fmt.Fprintf(w, `{"custom_id":"%d","url":"/v1/x","body":{"n":%d}}`+"\n", i, i*i)
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close())
+	whole := packed.Bytes()
+	damaged := bytes.Clone(whole)
+	damaged[len(damaged)-5] ^= 1 // in the checksum
+	for want, data := range map[string][]byte{
+		"the compressed data is incomplete (unexpected EOF): copy or compress the file again":      whole[:len(whole)/2],
+		"the compressed data is damaged (gzip: invalid checksum): copy or compress the file again": damaged,
+		"the compressed data is damaged (gzip: invalid header): copy or compress the file again":   append(bytes.Clone(whole), "more than a header"...),
+	} {
+		path := filepath.Join(t.TempDir(), "r.jsonl.gz")
+		require.NoError(t, os.WriteFile(path, data, 0o600))
+		in, err := requests.Open(path, nil)
+		require.NoError(t, err)
+		var last error
+		for _, err := range requests.Read(in, requests.OpenAI) {
+			last = err
+		}
+		require.ErrorContains(t, last, want)
+		_ = in.Close() // it repeats the error
+	}
 }
 
 // many is n members more.

@@ -151,12 +151,17 @@ func (j *Job) unknown(p journal.Progress) error {
 		path, j.Journal, remedy)
 }
 
+// ErrJournalGone is the error of a run that has lost its journal, and cannot be resumed without it.
+var ErrJournalGone = errors.New("it was deleted, moved or replaced during the run")
+
 // plainKept returns an error of the journal without the names of its package and file.
 func plainKept(err error) error {
 	f := (*sqlitestore.FileError)(nil)
 	switch {
 	case !errors.As(err, &f):
 		return err
+	case errors.Is(f.Reason, sqlitestore.ErrGone):
+		return ErrJournalGone
 	case f.Err == nil:
 		return f.Reason
 	}

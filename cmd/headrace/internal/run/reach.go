@@ -129,10 +129,10 @@ func (g *reach) broke(now time.Time, line int64, err error) (pause time.Duration
 	return g.pauses(now), nil
 }
 
-// pauses returns how long to wait. Calls that fail together count as one failure.
+// pauses returns how long to wait, at most until maxWait has passed. Calls that fail together count as one failure.
 func (g *reach) pauses(now time.Time) time.Duration {
 	if now.Sub(g.paused) >= g.pause {
 		g.pause, g.paused = min(mostPause, max(firstPause, 2*g.pause)), now
 	}
-	return g.pause
+	return min(g.pause, g.maxWait-now.Sub(g.since))
 }

@@ -82,6 +82,7 @@ func TestAHostThatGoesAway(t *testing.T) {
 		now = now.Add(pause)
 	}
 	assert.Equal(t, []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 30 * time.Second}, pauses[:7])
+	assert.Equal(t, time.Unix(180, 0), now, "the last pause ends with --max-wait")
 	const waits = ". All requests wait until it works again, for at most 3m0s (--max-wait)"
 	assert.Equal(t, []string{"", "", "h cannot be reached: refused" + waits, "", ""}, news[:5], "one call may fail alone")
 	assert.Empty(t, strings.Join(news[5:], ""), "it is told once")
