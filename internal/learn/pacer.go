@@ -233,12 +233,15 @@ func (p *Pacer) Refund(n float64) { p.model += n }
 // Cut begins a cycle at the rate that was measured. few says that it was measured
 // on a handful of calls.
 func (p *Pacer) Cut(measured, cycle float64, few bool) {
-	first, back := !p.On, 0.0
+	first, back, kept := !p.On, 0.0, 0.0
 	if p.On {
 		old := p.Pace()
 		plain := p.fast == 0 && p.span == 0 && !p.Turns && !p.part
-		if plain && measured >= p.Rate && measured < 1 { // a small bucket may have run over below it
+		switch {
+		case plain && measured >= p.Rate && measured < 1: // a small bucket may have run over below it
 			back = margin * old
+		case plain && measured < cautious*p.Rate && p.Rate < 1 && p.OneByOne && p.active < (flat+climb)*p.cycle:
+			kept = p.active // others have taken what is missing, and do so at any pace, which would never grow
 		}
 		if p.rested { // what came in during the pause is not known
 			measured = max(measured, p.Rate)
@@ -258,7 +261,7 @@ func (p *Pacer) Cut(measured, cycle float64, few bool) {
 	p.fills = p.expected && p.marks == 1
 	p.marks++
 	p.begin(measured, cycle)
-	p.back = back
+	p.active, p.back = kept, back
 	p.On, p.unused, p.level, p.saved, p.rested = true, false, 0, 0, false
 	if first && !p.off.Has(GrowthRule) { // a burst has been measured with the rate: the next mark comes soon
 		p.fast = p.Rate * margin

@@ -116,6 +116,41 @@ func TestASlowPaceReturnsToWhereItWasRejected(t *testing.T) {
 	}
 }
 
+// Calls of others that take the one call of a slow bucket do so at any pace. If each such rejection began a cycle, the pace would
+// never grow.
+func TestASlowPaceGrowsOnThoughOthersTakeFromIt(t *testing.T) {
+	const before, longer = 40.0, 60.0 // seconds of the cycle; after 55 the pace is above the rate
+	for _, c := range []struct {
+		name           string
+		rate, measured float64
+		active         float64
+		with           func(*Pacer)
+		want           float64
+	}{
+		{"less was left", 0.5, 0.4, before, nil, before},
+		{"the same was", 0.5, 0.49, before, nil, 0},
+		{"the pace had grown", 0.5, 0.4, longer, nil, 0},
+		{"a rate of more calls", 5, 4, before, nil, 0},
+		{"headers say what is left", 0.5, 0.4, before, func(p *Pacer) { p.OneByOne = false }, 0},
+		{"a window", 0.5, 0.4, before, func(p *Pacer) { p.SetSpan(60) }, 0},
+		{"tokens as well", 0.5, 0.4, before, func(p *Pacer) { p.Turns = true }, 0},
+		{"a part, which is to become even with those of others", 0.5, 0.4, before, func(p *Pacer) { p.part = true }, 0},
+		{"fast growth", 0.5, 0.4, before, (*Pacer).Hasten, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := Pacer{OneByOne: true}
+			p.Expect(c.rate, pacerCycle, false)
+			p.Binding = true
+			p.Tick(c.active, true, true, false, 1)
+			if c.with != nil {
+				c.with(&p)
+			}
+			p.Cut(c.measured, pacerCycle, false)
+			assert.InDelta(t, c.want, p.active, 1e-9)
+		})
+	}
+}
+
 func TestPacerCut(t *testing.T) {
 	for _, c := range []struct {
 		name     string
