@@ -309,6 +309,20 @@ func TestStrictNamesTheFirstBadLine(t *testing.T) {
 	}
 }
 
+// A bad line that an earlier run has recorded stops the run too, and is named.
+func TestStrictStopsAtARecordedBadLine(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	for _, args := range [][]string{nil, {"--strict"}} {
+		cmd := p.command(append([]string{"run", "-", "--out", "o.jsonl", "--base-url", p.provider.URL()}, args...)...)
+		cmd.Stdin = strings.NewReader(request(0) + "nonsense\n" + request(1))
+		status, _, errs := p.end(cmd, cmd.Run)
+		require.Equal(t, 1, status, errs)
+		assert.Equal(t, len(args) > 0, strings.Contains(errs, "\nheadrace: line 2: not a request"), errs)
+	}
+	assert.Len(t, p.lines("o.jsonl"), 2)
+}
+
 // An input without an end ends with the failures that are too many.
 func TestMaxFailuresOfAnEndlessInput(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,8 @@
 package main
 
 import (
+	"database/sql"
+	"errors"
 	"fmt"
 	"net"
 	"net/http/httptest"
@@ -184,6 +186,26 @@ func TestTheStoreIsDown(t *testing.T) {
 	assert.Zero(t, p.provider.Counts().Arrivals)
 	status, _, errs = p.run()
 	require.Zero(t, status, errs)
+}
+
+// If the limits of the run are damaged, it stops and names them.
+func TestTheSharedLimitsAreDamaged(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(1)
+	share := []string{"--share", "sqlite:limits.db", "--limit", "bucket 1/s burst 9"}
+	status, _, errs := p.run(share...)
+	require.Zero(t, status, errs)
+	db, err := sql.Open("sqlite", p.path("limits.db"))
+	require.NoError(t, err)
+	_, err = db.Exec(`UPDATE quotas SET state = x'00' WHERE length(key) > 0`)
+	require.NoError(t, errors.Join(err, db.Close()))
+	p.requests(3)
+	status, _, errs = p.run(share...)
+	assert.Equal(t, 1, status, errs)
+	assert.Contains(t, errs, `headrace: --share: sqlite:limits.db cannot admit calls: the limits of "`)
+	assert.Contains(t, errs, `: the checksum is wrong; once these limits are removed, resume the run`)
+	assert.NoFileExists(t, p.path("r.errors.jsonl"))
 }
 
 // A file of limits that is deleted stops the run as well: what is left waits for the next one.

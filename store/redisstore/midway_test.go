@@ -78,6 +78,20 @@ func TestARenewalLeavesDamagedKeysOut(t *testing.T) {
 	require.NoError(t, s.End(t.Context(), tickets[0], nil), "its lease was extended")
 }
 
+// Damaged slots are found also behind those of another key of the call, on which its lease has lapsed.
+func TestDamagedSlotsBehindALeaseThatHasLapsed(t *testing.T) {
+	server, clock := redistest.Start(t), clockwork.NewFakeClockAt(time.Now())
+	s, c := open(t, server, redisstore.WithClock(clock)), plain(t, server)
+	both := leased("c", 2)
+	both.Demands = append(both.Demands, leased("b", 2).Demands...)
+	ticket := taken(t, s, both)
+	clock.Advance(both.Lease + time.Second)
+	require.NoError(t, c.Set(t.Context(), s.Names("b")[1], "foreign", 0).Err())
+	_, err := s.Renew(t.Context(), []quota.Ticket{ticket}, time.Hour)
+	requireDamaged(t, err, "b")
+	requireDamaged(t, s.End(t.Context(), ticket, nil), "b")
+}
+
 // A Peek does not remove what has lapsed either.
 func TestAPeekWritesNothing(t *testing.T) {
 	server, clock := redistest.Start(t), clockwork.NewFakeClockAt(time.Now())

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/internal/freeport"
 	"github.com/headrace/headrace/providertest"
 	"github.com/headrace/headrace/proxy"
@@ -204,6 +205,26 @@ func TestAStoreThatIsBackIsLogged(t *testing.T) {
 		}
 		assert.Equal(t, 1, strings.Count(text.String(), `level=WARN msg="the store of the shared limits is available again" share=redis://h:1/0`), text.String())
 		assert.Equal(t, 2, strings.Count(text.String(), "\n"), text.String())
+	})
+}
+
+// A damaged key is not an outage, which would be over with the next request that needs another key.
+func TestADamagedKeyOfAStoreIsLogged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var text strings.Builder
+		o := outage{share: "redis://h:1/0", log: slog.New(slog.NewTextHandler(&text, nil))}
+		damaged := &fault.FieldError{Owner: "redisstore", Field: `the limits of "a"`, Problem: "damaged"}
+		for range 61 {
+			require.ErrorIs(t, o.asked(time.Now(), damaged), damaged)
+			<-time.After(time.Second)
+			require.NoError(t, o.asked(time.Now(), nil))
+		}
+		assert.Equal(t, 2, strings.Count(text.String(), "cannot read some of them"), text.String())
+		assert.Equal(t, 2, strings.Count(text.String(), "\n"), text.String())
+		assert.Contains(t, text.String(), `err="the limits of \"a\": damaged"`)
+		require.ErrorIs(t, o.asked(time.Now(), fs.ErrClosed), fs.ErrClosed)
+		assert.Contains(t, text.String(), "is failing", "which is logged beside it")
 	})
 }
 

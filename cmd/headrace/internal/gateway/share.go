@@ -90,14 +90,29 @@ func (s *Share) registry(c *proxy.Config, log *slog.Logger) (*registry.Registry,
 }
 
 // outage logs that a store fails, at most once a minute, because each request fails with it. The end is logged at the same
-// level: a log that shows the one without the other is wrong.
+// level: a log that shows the one without the other is wrong. Limits that the store cannot read are not an outage.
 type outage struct {
 	share string
 	log   *slog.Logger
 
-	since atomic.Pointer[time.Time] // of the outage that was logged; nil: it is over
-	mu    sync.Mutex                // guards last
-	last  time.Time
+	since            atomic.Pointer[time.Time] // of the outage that was logged; nil: it is over
+	failing, damaged seldom
+}
+
+// seldom is what is logged once a minute at most.
+type seldom struct {
+	mu   sync.Mutex // guards last
+	last time.Time
+}
+
+func (s *seldom) due(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now.Sub(s.last) < time.Minute {
+		return false
+	}
+	s.last = now
+	return true
 }
 
 // asked is a settings.Asked.
@@ -114,15 +129,12 @@ func (o *outage) asked(began time.Time, err error) error {
 }
 
 func (o *outage) failed(err error) {
-	const pause = time.Minute
-	o.mu.Lock()
 	now := time.Now()
-	logs := now.Sub(o.last) >= pause
-	if logs {
-		o.last = now
-	}
-	o.mu.Unlock()
-	if logs {
+	if problem, ok := settings.Damaged(err); ok {
+		if o.damaged.due(now) {
+			o.log.Warn("the store of the shared limits cannot read some of them: requests that need these are rejected", "share", o.share, "err", problem)
+		}
+	} else if o.failing.due(now) {
 		o.log.Warn("the store of the shared limits is failing: requests that need it are rejected", "share", o.share, "err", settings.Plain(err))
 		o.since.Store(&now)
 	}

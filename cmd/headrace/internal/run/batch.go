@@ -84,6 +84,9 @@ func (j *Job) stream(ctx context.Context, b *batch, in io.Reader) error {
 			}
 		}
 		j.outcome.count(&r)
+		if j.Strict && r.In.Bad != "" && r.State == node.Failed { // an earlier run has recorded it
+			return badLine(r.In.Line, r.In.Bad)
+		}
 		if r.State == node.Resumed && r.Out.Of != r.In.Hash() {
 			j.changed(r.In) // no request is paid for twice, and results are not mixed unnoticed
 		}

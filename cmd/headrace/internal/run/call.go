@@ -71,7 +71,7 @@ func (c *caller) call(ctx context.Context, q requests.Request) (results.Answer, 
 	if q.Bad != "" {
 		guard.Report(ctx, adaptive.Feedback{Verdict: adaptive.Unsent})
 		if c.Strict {
-			return c.end(&StopError{BadLine, fmt.Sprintf("line %d: %s", q.Line, q.Bad)})
+			return c.end(badLine(q.Line, q.Bad))
 		}
 		return fail(&results.RequestError{Code: results.BadLine, Message: q.Bad, Line: q.Line})
 	}

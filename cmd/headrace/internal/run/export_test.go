@@ -90,3 +90,12 @@ func Open(ctx context.Context, late func(), open func() (io.Closer, error)) (io.
 
 // Count counts what became of a request.
 func (o *Outcome) Count(r *results.Result) { o.count(r) }
+
+// StrictLines returns the number of requests that a run with --strict starts.
+func StrictLines(in io.Reader) (n int) {
+	j := Job{Run: &settings.Run{Flags: settings.Flags{Strict: true}, Base: &url.URL{Scheme: "http", Host: "h"}}}
+	for range j.input(context.Background(), in) {
+		n++
+	}
+	return n
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,4 +54,10 @@ func TestOnlyALongWaitIsReported(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Nothing behind a bad line is started with --strict: it could be named in its place.
+func TestStrictStartsNothingBehindABadLine(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, 1, run.StrictLines(strings.NewReader(strings.Repeat("nonsense\n", 3))))
 }

@@ -112,11 +112,14 @@ func (j *Job) finish() {
 func (j *Job) plainer(err error) error {
 	version, sink, many := (*journal.VersionError)(nil), (*node.SinkError)(nil), (*node.TooManyFailuresError)(nil)
 	usage, kept, held := (*UsageError)(nil), (*node.JournalError)(nil), (*journal.HeldError)(nil)
+	why := (*StopError)(nil)
 	switch {
 	case err == nil:
 		return j.outcome.input
 	case errors.As(err, &usage):
 		return usage
+	case errors.As(err, &why):
+		return why
 	case errors.As(err, &version):
 		return usagef("the results in %s were made with other settings (%s; now %s): use --fresh to start over, or another --out",
 			j.Out, version.Recorded, version.Wanted)

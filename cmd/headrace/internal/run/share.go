@@ -28,8 +28,11 @@ func (j *Job) share(stop context.CancelCauseFunc) (leave func() error, err error
 		if err == nil {
 			return nil
 		}
-		first.CompareAndSwap(nil, &StopError{Sharing, fmt.Sprintf("--share: %s cannot admit calls: %s; once it is available, resume the run",
-			settings.WithoutPassword(j.Share), settings.Plain(err))})
+		problem := settings.Plain(err) + "; once it is available, resume the run"
+		if damaged, ok := settings.Damaged(err); ok {
+			problem = damaged + "; once these limits are removed, resume the run"
+		}
+		first.CompareAndSwap(nil, &StopError{Sharing, fmt.Sprintf("--share: %s cannot admit calls: %s", settings.WithoutPassword(j.Share), problem)})
 		why := first.Load()
 		stop(why)
 		return why.left()

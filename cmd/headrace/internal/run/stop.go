@@ -31,6 +31,11 @@ type StopError struct {
 // Error returns the problem.
 func (e *StopError) Error() string { return e.Problem }
 
+// badLine is the reason to stop at an invalid line.
+func badLine(line int64, problem string) *StopError {
+	return &StopError{BadLine, fmt.Sprintf("line %d: %s", line, problem)}
+}
+
 // left is the error of a request that the stop leaves for the next run.
 func (e *StopError) left() error { return leftError{e} }
 

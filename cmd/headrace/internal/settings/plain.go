@@ -52,3 +52,12 @@ func Plain(err error) string {
 	}
 	return err.Error()
 }
+
+// Damaged returns which limits a store cannot read, and why, if that is what err is about. Other limits are not affected.
+func Damaged(err error) (problem string, ok bool) {
+	f, ok := errors.AsType[*fault.FieldError](err)
+	if !ok {
+		return "", false
+	}
+	return f.Field + ": " + f.Problem, true
+}
