@@ -94,8 +94,11 @@ func (e *timeoutError) Unwrap() error { return context.DeadlineExceeded }
 
 // namedTimeout adds the owner of the deadline to an error that only says that a deadline has passed.
 func namedTimeout(ctx context.Context, err error) (named error) {
-	named = err
-	defer func() { _ = recover() }() // the methods of err are user code
+	defer func() {
+		if recover() != nil { // the methods of err are user code
+			named = err
+		}
+	}()
 	late := context.DeadlineExceeded
 	cause := context.Cause(ctx)
 	switch {
