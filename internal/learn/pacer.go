@@ -241,7 +241,7 @@ func (p *Pacer) Cut(measured, cycle float64, few bool) {
 		case plain && measured >= p.Rate && measured < 1: // a small bucket may have run over below it
 			back = margin * old
 		case plain && measured < cautious*p.Rate && p.Rate < 1 && p.OneByOne && p.active < (flat+climb)*p.cycle:
-			kept = p.active // others have taken what is missing, and do so at any pace, which would never grow
+			kept = p.active // others have emptied the bucket, which happens at any pace: if that began a cycle, the pace would never grow
 		}
 		if p.rested { // what came in during the pause is not known
 			measured = max(measured, p.Rate)

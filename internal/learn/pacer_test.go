@@ -116,8 +116,7 @@ func TestASlowPaceReturnsToWhereItWasRejected(t *testing.T) {
 	}
 }
 
-// Calls of others that take the one call of a slow bucket do so at any pace. If each such rejection began a cycle, the pace would
-// never grow.
+// Other processes empty a slow bucket at any pace of this one. If each rejection began a cycle, the pace would never grow.
 func TestASlowPaceGrowsOnThoughOthersTakeFromIt(t *testing.T) {
 	const before, longer = 40.0, 60.0 // seconds of the cycle; after 55 the pace is above the rate
 	for _, c := range []struct {
