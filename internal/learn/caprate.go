@@ -65,7 +65,7 @@ func (m *Machine) tryCap(now float64) {
 	}
 	c.trying, c.before = true, paces{m.Calls.Rate, m.Tokens.Rate}
 	if m.rates.Trying(now) {
-		c.before.calls = m.rates.Refused(now, m.Door.rtt)
+		c.before = paces{m.rates.Refused(now, m.Door.rtt), m.tokensFrom}
 	}
 	m.Calls.Set(standBy*c.calls, m.cycle())
 	m.Tokens.Set(max(standBy*c.tokens, m.Tokens.Rate), m.cycle())

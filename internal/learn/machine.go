@@ -23,6 +23,7 @@ type Machine struct {
 	spans       Spans
 	overload    Overload
 	rates       Memory
+	tokensFrom  float64 // before the trial of an earlier rate: their rate per second
 	levels      Memory
 	higher      Memory // than a cap that others share, or that random rejections feign
 	capRate     CapRate

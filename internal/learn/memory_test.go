@@ -170,6 +170,40 @@ func TestATrialWithoutCallsHoldsNothingBack(t *testing.T) {
 	}
 }
 
+// Where tokens are paced as well, both paces have fallen: that of tokens would hold back the calls of a trial, which would prove nothing.
+func TestATrialOfAnEarlierRateTriesAsMuchMoreTokens(t *testing.T) {
+	fallen := func() *Machine {
+		m := New(Config{Initial: 10, Max: 100, CallRate: 8, TokenRate: 1000})
+		m.Calls.Set(2, 30)
+		m.Tokens.Set(300, 30)
+		m.rates.Fell(0, 8)
+		m.tick(againFirst, false)
+		require.True(t, m.rates.Trying(againFirst))
+		assert.InDelta(t, 8, m.Calls.Rate, 1e-9)
+		assert.InDelta(t, 1200, m.Tokens.Rate, 1e-9)
+		return m
+	}
+	for name, end := range map[string]func(*Machine){
+		"a refusal":          func(m *Machine) { m.failTrials(31, Call{Seq: 1, At: 31}) },
+		"a trial of the cap": func(m *Machine) { m.capRate.calls = 20; m.tryCap(31); m.endCapTrial() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := fallen()
+			end(m)
+			assert.False(t, m.rates.Trying(31))
+			assert.InDelta(t, 2, m.Calls.Rate, 1e-9)
+			assert.InDelta(t, 300, m.Tokens.Rate, 1e-9)
+		})
+	}
+	t.Run("lower than now", func(t *testing.T) {
+		m := New(Config{Initial: 10, Max: 100, CallRate: 8, TokenRate: 1000})
+		m.rates.Fell(0, 4)
+		m.tick(againFirst, false)
+		require.True(t, m.rates.Trying(againFirst))
+		assert.InDelta(t, 1000, m.Tokens.Rate, 1e-9)
+	})
+}
+
 // No refusal has measured what headers let through. It is tried again if refusals refute them for a while.
 func TestWhatHeadersLetThroughHasHeld(t *testing.T) {
 	r := runMachine(Config{Initial: 10, Max: 100})

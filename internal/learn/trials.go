@@ -13,10 +13,17 @@ func (m *Machine) beginTrials(now float64) {
 		m.note(Decision{At: now, Kind: Probe, Of: OfFlight, From: before, To: m.Flight.level, Why: why})
 	}
 	if m.Calls.On && !m.capTried(now) && m.rates.Due(now) {
-		before := m.Calls.Pace()
-		m.Calls.Set(m.rates.Begin(m.tally.last.Seq, m.Calls.Rate), m.cycle())
-		m.note(Decision{At: now, Kind: Probe, Of: OfCalls, From: before, To: m.Calls.Pace(), Why: WhyBefore})
+		m.tryRates(now)
 	}
+}
+
+// tryRates begins a trial of the earlier rate of calls, and of as much more tokens: else their pace would hold the calls of the trial back.
+func (m *Machine) tryRates(now float64) {
+	before, rate := m.Calls.Pace(), m.Calls.Rate
+	m.tokensFrom = m.Tokens.Rate
+	m.Calls.Set(m.rates.Begin(m.tally.last.Seq, rate), m.cycle())
+	m.Tokens.Set(m.Tokens.Rate*max(1, m.Calls.Rate/rate), m.cycle())
+	m.note(Decision{At: now, Kind: Probe, Of: OfCalls, From: before, To: m.Calls.Pace(), Why: WhyBefore})
 }
 
 // dueLevel is the memory of calls in flight with a trial that is due, if there is one.
@@ -57,6 +64,7 @@ func (m *Machine) failTrials(now float64, c Call) bool {
 func (m *Machine) failRateTrial(now float64) {
 	before := m.Calls.Pace()
 	m.Calls.Set(m.rates.Refused(now, m.Door.rtt), m.cycle())
+	m.Tokens.Set(m.tokensFrom, m.cycle())
 	m.noise.Forget() // a limit that has fallen explains what was refused before
 	m.note(Decision{At: now, Kind: Cut, Of: OfCalls, From: before, To: m.Calls.Pace(), Why: WhyNotYet})
 }
