@@ -363,11 +363,18 @@ func TestDoctorOfAProgram(t *testing.T) {
 
 	hangs := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	t.Cleanup(hangs.Close)
+	other := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(other.Close)
 	for address, want := range map[string]string{
-		"127.0.0.1:1":                  "nothing listens at 127.0.0.1:1",
+		"127.0.0.1:1":                  "nothing listens at 127.0.0.1:1: start headrace proxy or headrace run --dashboard 127.0.0.1:1, or set --dashboard to",
+		other.Listener.Addr().String(): "is not a headrace dashboard: set --dashboard to the address of one",
 		hangs.Listener.Addr().String(): "no answer within 200ms",
 	} {
-		status, out, _ := p.do("doctor", "--dashboard", address, "--bound", "200ms")
+		bound := "200ms"
+		if address != hangs.Listener.Addr().String() {
+			bound = "1m"
+		}
+		status, out, _ := p.do("doctor", "--dashboard", address, "--bound", bound)
 		assert.Equal(t, 4, status)
 		assert.Contains(t, out, want)
 	}

@@ -281,7 +281,8 @@ func TestFaultsAmongSameFailuresDoNotHideThem(t *testing.T) {
 // A 2xx with a body that is not JSON has no result: the file of results would contain a web page as an answer.
 func TestAnAnswerThatIsNotJSONIsAFailure(t *testing.T) {
 	t.Parallel()
-	bodies := []string{"<html>login</html>", "data: {}\n\ndata: [DONE]\n\n", `{"choices":[`, "OK", `"ok"`, "null", "\x1b[2Jno"}
+	bodies := []string{"<html>login</html>", "data: {}\n\ndata: [DONE]\n\n", `{"choices":[`, "OK", "\x1b[2Jno", `"ok"`, "null", " 17\n"}
+	const scalars = 3 // at the end: they are JSON
 	p := newPlace(t, providertest.Config{Fault: func(r providertest.Request) *providertest.Fault {
 		for i, body := range bodies {
 			if strings.Contains(r.Messages[0].Content, ">"+string(rune('0'+i))+"<") {
@@ -297,11 +298,17 @@ func TestAnAnswerThatIsNotJSONIsAFailure(t *testing.T) {
 		assert.NotContains(t, errs, "item.retry", "it was answered, and perhaps paid for")
 		failed := p.lines("r.errors.jsonl")
 		require.Len(t, failed, len(bodies))
+		said := map[string]int{}
 		for _, l := range failed {
 			assert.Nil(t, l.Response)
 			assert.Equal(t, "not_json", l.Error.Code)
-			assert.Contains(t, l.Error.Message, "the response (200, application/json) is not JSON: ")
+			what, _, _ := strings.Cut(l.Error.Message, ": ")
+			said[what]++
 		}
+		assert.Equal(t, map[string]int{
+			"the response (200, application/json) is not JSON":                      len(bodies) - scalars,
+			"the response (200, application/json) is not a JSON object or an array": scalars,
+		}, said)
 		assert.Equal(t, len(bodies)+1, p.provider.Counts().Arrivals)
 	}
 	require.Len(t, p.lines("r.results.jsonl"), 1)

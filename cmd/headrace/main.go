@@ -4,6 +4,8 @@ package main
 
 import (
 	"context"
+	"io"
+	"log"
 	"os"
 	"os/signal"
 	"syscall"
@@ -14,6 +16,7 @@ import (
 )
 
 func main() {
+	log.SetOutput(io.Discard) // net/http writes what follows a response there, which may have the key
 	signal.Ignore(ignored...) // a write to a closed pipe returns an error instead
 	ctx, stop := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -74,6 +75,25 @@ func TestTheKeyIsTakenOut(t *testing.T) {
 			assert.NotContains(t, strings.ToLower(said), `\u0073\u006b`, hows) // sk, as JSON may spell it
 		}
 	}
+}
+
+// net/http logs what follows a response on its connection. That is text of the provider, which may repeat the key.
+func TestNothingAfterAResponseIsPrinted(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err == nil {
+			_, _ = fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}%s", r.Header.Get("Authorization"))
+			_ = conn.Close()
+		}
+	}))
+	t.Cleanup(server.Close)
+	p := newPlace(t, providertest.Config{})
+	p.requests(20)
+	status, _, errs := p.do("run", "r.jsonl", "--base-url", server.URL, "--api-key-env", "KEY", "--concurrency", "1")
+	assert.Zero(t, status, errs)
+	assert.NotContains(t, errs, "Unsolicited response")
 }
 
 // A key that is no secret, as local services want, stays a word in the answers.

@@ -29,6 +29,7 @@ type ctlCommand struct {
 	Addr  string `default:"127.0.0.1:8788" placeholder:"ADDR" help:"The address of the dashboard. Default: ${default}."`
 	Token string `placeholder:"TOKEN" help:"The token of the dashboard. Prefer HEADRACE_TOKEN: other users can see the command line."`
 	JSON  bool   `name:"json" help:"Print the dashboard's response as JSON."`
+	Flag  string `kong:"-"` // the flag that errors name for Addr; empty means --addr
 
 	Status ctlStatus `cmd:"" help:"Show the state of each limiter, and what holds calls back."`
 	Pause  ctlPause  `cmd:"" help:"Pause a limiter for a while."`
@@ -201,7 +202,7 @@ func (c *ctlCommand) unreachable(err error) error {
 	case errors.Is(err, context.Canceled):
 		return run.ErrInterrupted
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Errorf("nothing listens at %s: start headrace proxy or headrace run --dashboard %s, or set --addr to the address of a running one", c.Addr, c.Addr)
+		return fmt.Errorf("nothing listens at %s: start headrace proxy or headrace run --dashboard %s, or set %s to the address of a running one", c.Addr, c.Addr, c.flag())
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("the dashboard at %s did not answer within %s", c.Addr, ctlTimeout)
 	}
@@ -227,8 +228,10 @@ func (c *ctlCommand) refused(status int, text []byte) error {
 }
 
 func (c *ctlCommand) foreign() error {
-	return fmt.Errorf("the server at %s is not a headrace dashboard: set --addr to the address of one", c.Addr)
+	return fmt.Errorf("the server at %s is not a headrace dashboard: set %s to the address of one", c.Addr, c.flag())
 }
+
+func (c *ctlCommand) flag() string { return cmp.Or(c.Flag, "--addr") }
 
 // limiterCalled returns the name of a limiter: name itself, or else the only one that begins with it.
 func limiterCalled(s *dashboard.Status, name string) (string, error) {

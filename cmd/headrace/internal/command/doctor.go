@@ -71,7 +71,7 @@ func (c *doctorCommand) Run(ctx context.Context, p *Program) error {
 	if c.Dashboard == "" {
 		o.Page = defaultPage
 	}
-	page := &ctlCommand{Addr: o.Page, Token: c.Token}
+	page := &ctlCommand{Addr: o.Page, Token: c.Token, Flag: "--dashboard"}
 	o.Ask = func(ctx context.Context) (*dashboard.Status, error) {
 		var s dashboard.Status
 		_, err := page.ask(ctx, http.MethodGet, "/api/status", nil, &s)

@@ -45,13 +45,17 @@ func message(status int, body []byte) string {
 // mostBody bounds the quoted part of a body that is not JSON, in bytes.
 const mostBody = 80
 
-// notJSON describes a body that is not JSON.
+// notJSON describes a body that is not an answer: it is not JSON, or it is neither an object nor an array.
 func notJSON(status int, contentType string, body []byte) string {
 	if len(body) == 0 {
 		return fmt.Sprintf("the response (%d) has no body", status)
 	}
+	what := "JSON"
+	if json.Valid(body) {
+		what = "a JSON object or an array"
+	}
 	kind, _, _ := strings.Cut(contentType, ";")
-	return fmt.Sprintf("the response (%d, %s) is not JSON: %q", status, cmp.Or(kind, "without a Content-Type"), oneLine(string(body[:min(len(body), 4*mostBody)]), mostBody))
+	return fmt.Sprintf("the response (%d, %s) is not %s: %q", status, cmp.Or(kind, "without a Content-Type"), what, oneLine(string(body[:min(len(body), 4*mostBody)]), mostBody))
 }
 
 // oneLine returns text in one line, cut after about the given number of bytes.
