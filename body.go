@@ -51,8 +51,8 @@ func (x *exchange) follow(r *reply, now time.Time) {
 	}
 	b := &body{ReadCloser: resp.Body, ending: e}
 	ctx := x.req.Context()
-	e.mu.Lock()                                                                    // the context may end just now
-	e.ignore = context.AfterFunc(ctx, func() { e.end(context.Cause(ctx), false) }) //nolint:contextcheck // the request has it
+	e.mu.Lock()                                                                   // the context may end just now
+	e.ignore = context.AfterFunc(ctx, func() { e.cancelled(context.Cause(ctx)) }) //nolint:contextcheck // the request has it
 	e.mu.Unlock()
 	resp.Body = b
 	r.open = true
@@ -91,24 +91,40 @@ func (e *ending) saw(p []byte) {
 
 // end ends the call, the first time. err is nil if the body was closed.
 func (e *ending) end(err error, whole bool) {
-	f, first := e.feedback(err, whole)
-	if !first {
+	if !e.first() {
 		return
 	}
-	e.ignore()
-	f.Final = true // the caller has the response
-	_, _ = e.exchange.call.End(f)
-	e.exchange.model.finish(e.status, f.Err)
+	f := adaptive.Feedback{Verdict: adaptive.Transient}
+	defer func() { // also if the dialect panics
+		f.Final = true // the caller has the response
+		_, _ = e.exchange.call.End(f)
+		e.exchange.model.finish(e.status, f.Err)
+	}()
+	f = e.feedback(err, whole)
 }
 
-// feedback is what the call taught, the first time.
-func (e *ending) feedback(err error, whole bool) (f adaptive.Feedback, first bool) {
+// cancelled ends the call with the context. No caller is left for a panic of the dialect, which would end the program.
+func (e *ending) cancelled(err error) {
+	defer func() { _ = recover() }()
+	e.end(err, false)
+}
+
+// first reports whether the call has not ended yet. From then on it has.
+func (e *ending) first() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.done {
-		return f, false
+		return false
 	}
 	e.done = true
+	e.ignore()
+	return true
+}
+
+// feedback is what the call taught.
+func (e *ending) feedback(err error, whole bool) (f adaptive.Feedback) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	var text []byte
 	if e.scan != nil {
 		text = e.scan.told(whole)
@@ -129,5 +145,5 @@ func (e *ending) feedback(err error, whole bool) (f adaptive.Feedback, first boo
 		f.Err, f.Verdict = err, e.exchange.broke()
 	}
 	e.exchange.complete(&f, e.status)
-	return f, true
+	return f
 }

@@ -108,7 +108,8 @@ func (x *exchange) attempt(ctx context.Context, r *reply) {
 		if b != nil && r.resp == nil {
 			b.release()
 		}
-		if !returned { // a panic, or runtime.Goexit in the base
+		if !returned { // a panic or runtime.Goexit, in the base or the dialect
+			defer discard(r.resp)
 			_, _ = x.call.End(adaptive.Feedback{Verdict: adaptive.Transient, Final: true})
 		}
 	}()

@@ -47,6 +47,7 @@ type Guard struct {
 	_        [64]byte
 
 	seats    seats
+	onSet    func()     // called after a Set; may be nil
 	changing sync.Mutex // held while the controller is replaced or relied on; taken before the limiter's lock
 }
 

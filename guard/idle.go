@@ -28,6 +28,9 @@ func (i shown) Idle() bool {
 	return g.governor == nil || !g.looksLater(now)
 }
 
+// OnSet has f called after each Set. Call it before the guard is used.
+func (i shown) OnSet(f func()) { i.g.onSet = f }
+
 // looksLater reports whether the next call is to look at a key that was closed.
 func (g *Guard) looksLater(now time.Time) bool {
 	g.engine.Lock()

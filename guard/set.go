@@ -25,6 +25,9 @@ func (g *Guard) Set(p Policy) error {
 		return ErrJoined
 	}
 	limits, err := g.set(p)
+	if err == nil && g.onSet != nil {
+		g.onSet()
+	}
 	if err == nil { // the observer may change or save the guard: no lock is held
 		emit.Send(g.observer, event.Event{
 			Time: g.clock.Now(), Kind: event.LimiterChanged, Source: g.name, Index: event.NoIndex, Reason: fmt.Sprint(limits),

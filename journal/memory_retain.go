@@ -62,6 +62,29 @@ func (p *part) addTo(run *Run) {
 func (m *memory) Forget(ctx context.Context, run string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return m.forgetLocked(ctx, run)
+}
+
+// ForgetUnchanged implements Retainer.
+func (m *memory) ForgetUnchanged(ctx context.Context, run string, t time.Time) (forgotten bool, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for p, of := range m.parts {
+		if p.Run != run {
+			continue
+		}
+		if forgotten = of.changed.Before(t); !forgotten {
+			break
+		}
+	}
+	if !forgotten {
+		return false, m.usableLocked(ctx)
+	}
+	err = m.forgetLocked(ctx, run)
+	return err == nil, err
+}
+
+func (m *memory) forgetLocked(ctx context.Context, run string) error {
 	if err := m.usableLocked(ctx); err != nil {
 		return err
 	}

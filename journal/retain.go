@@ -14,6 +14,9 @@ type Retainer interface {
 	// Forget deletes a run; an unknown one is no error. While an Owner has a Part of it, Forget fails with
 	// a *HeldError and deletes nothing.
 	Forget(ctx context.Context, run string) error
+	// ForgetUnchanged is Forget for a run that has not changed since t, which it decides in the same step. Otherwise,
+	// and for an unknown run, it deletes nothing and returns false.
+	ForgetUnchanged(ctx context.Context, run string, t time.Time) (forgotten bool, err error)
 }
 
 // Run is the summary of a run, over all its nodes.
@@ -42,11 +45,12 @@ func ForgetBefore(ctx context.Context, r Retainer, t time.Time) (forgotten []str
 		}
 	}
 	for _, name := range old {
-		switch err := r.Forget(ctx, name); {
+		gone, err := r.ForgetUnchanged(ctx, name, t)
+		switch {
 		case errors.As(err, new(*HeldError)):
 		case err != nil:
 			return forgotten, err
-		default:
+		case gone: // else it was resumed after it was listed
 			forgotten = append(forgotten, name)
 		}
 	}

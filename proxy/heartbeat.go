@@ -15,8 +15,8 @@ import (
 	"github.com/headrace/headrace/internal/jsonwalk"
 )
 
-// mostError is how much of an error is put into an event of a stream.
-const mostError = 64 << 10
+// mostText bounds the memory for an answer that becomes one event of a stream, in bytes.
+const mostText = 16 << 20
 
 // mayStream reports whether a request may ask for server-sent events in its body.
 func mayStream(r *http.Request) bool {
@@ -136,7 +136,7 @@ func (b *beating) Write(p []byte) (int, error) {
 	if b.events {
 		return b.ResponseWriter.Write(p)
 	}
-	b.text.Write(p[:min(len(p), max(0, mostError-b.text.Len()))])
+	b.text.Write(p[:min(len(p), max(0, mostText-b.text.Len()))])
 	return len(p), nil
 }
 

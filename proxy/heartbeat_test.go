@@ -30,6 +30,7 @@ func TestHeartbeats(t *testing.T) {
 			_, _ = io.WriteString(w, text)
 		}
 	}
+	large := strings.Repeat("word ", 1<<18)
 	const beats = ": headrace waiting\n\n: headrace waiting\n\n: headrace waited 0.000 s, attempts 1\n\n"
 	for about, c := range map[string]struct {
 		path, body string
@@ -54,6 +55,14 @@ func TestHeartbeats(t *testing.T) {
 			time.Sleep(25 * time.Second)
 			_, _ = io.WriteString(w, "{}")
 		}, 10 * time.Second, 200, beats + "data: {}\n\n"},
+		"a large answer that is JSON": {"/openai/v1", stream, func(w http.ResponseWriter, _ *http.Request) {
+			time.Sleep(25 * time.Second)
+			_, _ = io.WriteString(w, `"`+large+`"`)
+		}, 10 * time.Second, 200, beats + `data: "` + large + "\"\n\n"},
+		"a large error": {
+			"/openai/v1", stream, refuses("application/json", `{"error":"`+large+`"}`), 10 * time.Second, 200,
+			beats + `event: error` + "\n" + `data: {"error":"` + large + "\"}\n\n",
+		},
 		"an error that is no JSON": {"/anthropic/v1", stream, refuses("text/html", "<html>"), 10 * time.Second, 200, beats + "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"headrace: anthropic answered with the status 400, and not with events\",\"code\":\"headrace_upstream_unreachable\"}}\n\n"},
 	} {
 		for _, headers := range [][]string{nil, {"Idempotency-Key", "k1"}} {

@@ -182,3 +182,22 @@ func (r *Registry) pin(s *slot) bool {
 	s.pinned = true
 	return r.slots[s.key] == s
 }
+
+// keep pins the guard g, which was made for s and given a policy of its own by a caller that has it. If it was forgotten,
+// it returns to the registry.
+func (r *Registry) keep(s *slot, g *guard.Guard) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now := r.slots[s.key]; now != nil {
+		now.pinned = now.pinned || now.made.Load() == g
+		return
+	}
+	if m := r.sweep.memory[s.key]; m == nil || m.guard.Value() != g { // it was removed
+		return
+	}
+	delete(r.sweep.memory, s.key)
+	again := &slot{key: s.key, of: s.of, pinned: true}
+	again.made.Store(g)
+	r.slots[s.key] = again
+	r.changes.Add(1)
+}

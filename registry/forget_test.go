@@ -87,6 +87,52 @@ func TestGuardsOfATemplateAreForgottenWhenIdle(t *testing.T) {
 	assert.True(t, exists(r, "crawl"), "which is no template")
 }
 
+// What a caller has set is not lost with a guard that nothing else holds, whether it was forgotten before or after.
+func TestAGuardThatWasSetIsNotForgotten(t *testing.T) {
+	set := func(g *guard.Guard) { require.NoError(t, g.Set(guard.Policy{Limits: throttle.Limits{Concurrency: 7}})) }
+	for about, change := range map[string]func(r *registry.Registry, clock *clockwork.FakeClock){
+		"before": func(r *registry.Registry, clock *clockwork.FakeClock) {
+			set(r.For("crawl", "a.org"))
+			passLong(r, clock)
+		},
+		"after": func(r *registry.Registry, clock *clockwork.FakeClock) {
+			g := r.For("crawl", "a.org")
+			passLong(r, clock)
+			require.False(t, exists(r, g.Name()))
+			set(g)
+			passLong(r, clock)
+		},
+		"after it was remembered": func(r *registry.Registry, clock *clockwork.FakeClock) {
+			g := r.For("crawl", "a.org")
+			passLong(r, clock)
+			require.Same(t, g, r.For("crawl", "a.org"))
+			set(g)
+			passLong(r, clock)
+		},
+		"in a crowd": func(r *registry.Registry, _ *clockwork.FakeClock) {
+			set(r.For("crawl", "a.org"))
+			for i := range 2 * registry.MostUnused {
+				r.For("crawl", strconv.Itoa(i))
+			}
+			sweep(r)
+		},
+	} {
+		t.Run(about, func(t *testing.T) {
+			r, clock := forgetful(t, registry.Spec{})
+			change(r, clock)
+			runtime.GC()
+			runtime.GC()
+			assert.Equal(t, 7, r.For("crawl", "a.org").Policy().Limits.Concurrency)
+		})
+	}
+	r, clock := forgetful(t, registry.Spec{})
+	g := r.For("crawl", "a.org")
+	r.Remove(g.Name())
+	set(g)
+	passLong(r, clock)
+	assert.NotSame(t, g, r.For("crawl", "a.org"), "it was removed")
+}
+
 // Names may come from outside, such as the hosts of a crawl: their number is bounded within the idle time, too.
 func TestACrowdOfUnusedGuardsIsForgotten(t *testing.T) {
 	r, _ := forgetful(t, registry.Spec{})

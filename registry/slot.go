@@ -10,6 +10,7 @@ import (
 
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/internal/hook"
 )
 
 // slot is the place of one guard. It is found or put into the registry under
@@ -107,6 +108,9 @@ func (r *Registry) orMake(s *slot, p guard.Policy, must bool) (g *guard.Guard, m
 	if g, err = r.fresh(p, s.of); err == nil {
 		if s.saved != nil {
 			_ = g.Restore(s.saved) // what the same law has saved
+		}
+		if s.of.template {
+			hook.Open[interface{ OnSet(set func()) }](g).OnSet(func() { r.keep(s, g) })
 		}
 		s.made.Store(g)
 	}

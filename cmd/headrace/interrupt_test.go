@@ -90,6 +90,47 @@ func TestCtrlCWhileAPipeHasNoOtherEnd(t *testing.T) {
 	}
 }
 
+// Of two pipes, the one without a reader is named, and not the other one.
+func TestThePipeWithoutAReaderIsNamed(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(1)
+	require.NoError(t, syscall.Mkfifo(p.path("out"), 0o600))
+	require.NoError(t, syscall.Mkfifo(p.path("errs"), 0o600))
+	cmd := p.command("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1", "--progress", "off", "--out", "out", "--errors", "errs")
+	read, write, err := os.Pipe()
+	require.NoError(t, err)
+	defer func() { _ = read.Close() }()
+	cmd.Stderr = write
+	require.NoError(t, cmd.Start())
+	require.NoError(t, write.Close())
+	said := bufio.NewReader(read)
+	next := func(want string) {
+		for {
+			line, err := said.ReadString('\n')
+			require.NoError(t, err)
+			if strings.HasPrefix(line, "headrace: waiting for another program") {
+				assert.Equal(t, "headrace: waiting for another program to read "+want+"\n", line)
+				return
+			}
+		}
+	}
+	next("out")
+	out, err := os.Open(p.path("out"))
+	require.NoError(t, err)
+	defer func() { _ = out.Close() }()
+	next("errs")
+	errs, err := os.Open(p.path("errs"))
+	require.NoError(t, err)
+	defer func() { _ = errs.Close() }()
+	got, err := io.ReadAll(out)
+	require.NoError(t, err)
+	assert.Contains(t, string(got), `"custom_id":"r0"`)
+	_, err = io.Copy(io.Discard, said)
+	require.NoError(t, err)
+	require.NoError(t, cmd.Wait())
+}
+
 func TestAPipeAsReportIsNotOpenedAhead(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, providertest.Config{})

@@ -22,3 +22,13 @@ func TestAReportGoesWhereItsLinkLeads(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "elsewhere", to)
 }
+
+func TestAReportIsNotAFolder(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(1)
+	require.NoError(t, os.Mkdir(p.path("folder"), 0o700))
+	status, _, errs := p.run("--report", "folder")
+	require.Equal(t, 2, status)
+	assert.Contains(t, errs, "--report: folder is a folder: name a file\n")
+}

@@ -1,7 +1,10 @@
 package journaltest
 
 import (
+	"context"
 	"errors"
+	"iter"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -115,6 +118,9 @@ func forgetting(t *testing.T, s *subject) {
 	if err := r.Forget(s.Context(), "none"); err != nil {
 		t.Error(err)
 	}
+	if gone, err := r.ForgetUnchanged(s.Context(), "none", epoch.Add(24*time.Hour)); gone || err != nil {
+		t.Errorf("an unknown run: %v, %v", gone, err)
+	}
 	gone, err := journal.ForgetBefore(s.Context(), r, epoch.Add(2*time.Hour+time.Minute))
 	if err != nil || !slices.Equal(gone, []string{"a", "b"}) {
 		t.Errorf("forgot %q, %v", gone, err)
@@ -128,6 +134,47 @@ func forgetting(t *testing.T, s *subject) {
 	}
 	if r := s.begin(j, journal.Key{Part: p, Content: "x"}, false); r.State != journal.Unknown {
 		t.Errorf("a forgotten record: %+v", r)
+	}
+}
+
+// resuming is a Retainer of which a run is resumed, and ends, after it was listed.
+type resuming struct {
+	journal.Retainer
+
+	resume func()
+}
+
+// Runs lists the runs of before.
+func (r resuming) Runs(ctx context.Context) iter.Seq2[journal.Run, error] {
+	return func(yield func(journal.Run, error) bool) {
+		listed := maps.Collect(r.Retainer.Runs(ctx))
+		r.resume()
+		for run, err := range listed {
+			if !yield(run, err) {
+				return
+			}
+		}
+	}
+}
+
+func forgettingARunThatIsResumed(t *testing.T, s *subject) {
+	t.Helper()
+	j, r := retainer(t, s)
+	resumed, other := journal.Part{Run: "resumed", Node: "2"}, journal.Part{Run: "resumed", Node: "1"}
+	for _, p := range []journal.Part{resumed, other, {Run: "old", Node: "n"}} {
+		s.openAt(j, p, epoch)
+		s.release(j, p, owner)
+	}
+	resume := func() {
+		s.openAt(j, resumed, epoch.Add(time.Hour))
+		s.release(j, resumed, owner)
+	}
+	gone, err := journal.ForgetBefore(s.Context(), resuming{r, resume}, epoch.Add(time.Minute))
+	if err != nil || !slices.Equal(gone, []string{"old"}) {
+		t.Errorf("forgot %q, %v", gone, err)
+	}
+	if left := s.listed(r); len(left) != 1 || left[0].Name != "resumed" {
+		t.Errorf("the runs that are left: %+v", left)
 	}
 }
 

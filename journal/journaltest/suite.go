@@ -41,6 +41,7 @@ func Test(t *testing.T, storage func(t *testing.T) Storage) {
 		{"Laws", laws},
 		{"Runs", runs},
 		{"Forgetting", forgetting},
+		{"ForgettingARunThatIsResumed", forgettingARunThatIsResumed},
 		{"ForgettingARunAtWork", forgettingARunAtWork},
 		{"RandomHistory", randomHistory},
 		{"ContextsAndClosing", contextsAndClosing},

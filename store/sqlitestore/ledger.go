@@ -1,10 +1,12 @@
 package sqlitestore
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/internal/meter"
 	"github.com/headrace/headrace/internal/tally"
 	"github.com/headrace/headrace/quota"
@@ -235,17 +237,28 @@ func (l *ledger) holding(t *quota.Ticket) (keys []*account, held bool, err error
 	return keys, held, nil
 }
 
+// renew extends the leases of all tickets but those with a damaged key, which are the error.
 func (l *ledger) renew(tickets []quota.Ticket, lease time.Duration) (lost []quota.Ticket, err error) {
-	for i := range tickets { // so that an error changes nothing
+	var damaged []error
+	broken := map[string]bool{} // keys
+	for i := range tickets {    // so that an error of the file changes nothing
 		for j := range tickets[i].Demands {
-			if _, err := l.load(tickets[i].Demands[j].Key); err != nil {
+			key := tickets[i].Demands[j].Key
+			if broken[key] {
+				continue
+			}
+			_, err := l.load(key)
+			switch {
+			case errors.As(err, new(*fault.FieldError)): // the state of this key only
+				damaged, broken[key] = append(damaged, err), true
+			case err != nil:
 				return nil, err
 			}
 		}
 	}
 	for i := range tickets {
 		t := &tickets[i]
-		if !t.Leased() {
+		if !t.Leased() || slices.ContainsFunc(t.Demands, func(d quota.Demand) bool { return broken[d.Key] }) {
 			continue
 		}
 		keys, held, err := l.holding(t)
@@ -268,5 +281,5 @@ func (l *ledger) renew(tickets []quota.Ticket, lease time.Duration) (lost []quot
 			}
 		}
 	}
-	return lost, nil
+	return lost, errors.Join(damaged...)
 }

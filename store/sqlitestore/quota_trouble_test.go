@@ -291,16 +291,23 @@ func TestDamagedLimits(t *testing.T) {
 	wantReason(t, err, sqlitestore.ErrDamaged, path)
 }
 
-// A Renew that fails extends none of its leases.
+// A damaged key fails alone: the leases of the others are extended, and the error names it.
 func TestRenewingBesideADamagedKey(t *testing.T) {
 	path, clock := filepath.Join(t.TempDir(), "quota.db"), newHostClock()
 	q := openQuota(t, path, clock)
-	tickets := []quota.Ticket{took(t, q, slot("a", 1)), took(t, q, slot("b", 1))}
+	both := quota.Request{Lease: slot("a", 2).Lease, Demands: append(slot("d", 2).Demands, slot("b", 1).Demands...)}
+	tickets := []quota.Ticket{took(t, q, slot("a", 1)), took(t, q, both), took(t, q, slot("c", 1))}
+	lapsed := took(t, q, slot("e", 1))
+	require.NoError(t, q.Cancel(t.Context(), lapsed))
 	require.NoError(t, q.Exec(`UPDATE quotas SET state = x'00' WHERE key = x'62'`))
-	_, err := q.Renew(t.Context(), tickets, 10*time.Hour)
+	lost, err := q.Renew(t.Context(), append(tickets, lapsed), 10*time.Hour)
 	wantReason(t, err, sqlitestore.ErrDamaged, path)
+	require.ErrorContains(t, err, `the checksum of the limits of "b" is wrong; Forget removes only this key`)
+	assert.Equal(t, []quota.Ticket{lapsed}, lost)
 	clock.advance(time.Hour)
-	took(t, q, slot("a", 1))
+	waits(t, q, slot("a", 1))
+	waits(t, q, slot("c", 1))
+	took(t, q, slot("d", 1)) // a ticket with a damaged key is not extended in part
 }
 
 // A key that was forgotten by the store is not in the file any more.

@@ -69,10 +69,27 @@ func (p *part) addTo(run *journal.Run) {
 // Forget implements journal.Retainer. The run is gone at once; its records are then deleted in small
 // steps, and the file shrinks. If that is interrupted, the next Forget completes it.
 func (j *Journal) Forget(ctx context.Context, run string) error {
+	return j.forget(ctx, run, func(*tx) (bool, error) { return true, nil })
+}
+
+// ForgetUnchanged implements journal.Retainer, as Forget does.
+func (j *Journal) ForgetUnchanged(ctx context.Context, run string, t time.Time) (forgotten bool, err error) {
+	err = j.forget(ctx, run, func(x *tx) (bool, error) {
+		forgotten, err = x.unchanged(run, t)
+		return forgotten, err
+	})
+	return forgotten && err == nil, err
+}
+
+// forget deletes the run if may, which is called in the same transaction, allows it.
+func (j *Journal) forget(ctx context.Context, run string, may func(*tx) (bool, error)) error {
 	j.fresh.changed()
 	var held *journal.HeldError
 	err := j.change(ctx, func(t *tx) (err error) {
 		if err := j.settle(t); err != nil {
+			return err
+		}
+		if ok, err := may(t); !ok || err != nil {
 			return err
 		}
 		if held, err = t.heldPart(run); err != nil || held != nil {
@@ -96,6 +113,26 @@ func (j *Journal) Forget(ctx context.Context, run string) error {
 		}
 	}
 	return nil
+}
+
+// unchanged reports whether the run is there, and none of its parts has changed since at.
+func (t *tx) unchanged(run string, at time.Time) (unchanged bool, err error) {
+	rows, err := t.conn.QueryContext(t.ctx, `SELECT `+partColumns+` FROM parts WHERE run = ?`, run)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var p part
+		if err := rows.Scan(p.into()...); err != nil {
+			return false, err
+		}
+		if err := p.check(); err != nil || !timeOf(p.changed).Before(at) {
+			return false, err
+		}
+		unchanged = true
+	}
+	return unchanged, rows.Err()
 }
 
 // heldPart looks for a part of the run that an owner has.

@@ -45,4 +45,10 @@ func (e *sumError) Unwrap() error {
 	return e.field
 }
 
-func (e *sumError) Error() string { return fmt.Sprintf("the checksum of %s is wrong", e.of) }
+func (e *sumError) Error() string {
+	text := fmt.Sprintf("the checksum of %s is wrong", e.of)
+	if e.field != nil {
+		text += "; Forget removes only this key"
+	}
+	return text
+}

@@ -170,6 +170,11 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 	if o.Failed > 0 {
 		fmt.Fprintln(to, "failures: "+s.Errors)
 	}
+	stop := (*run.StopError)(nil)
+	stopped := errors.As(err, &stop)
+	if all := o.Causes(); !stopped || stop.Reason != run.Systematic || len(all) > 1 { // the error gives the one cause
+		tellCauses(to, all)
+	}
 	if why := o.WhyWaiting(); why != nil && err == nil {
 		fmt.Fprintf(to, "%s left for later; the first one because of: %s\n", plural(o.Waiting, "request"), said(why, s.MaxWait))
 		if hit := (*adaptive.RateLimitHit)(nil); errors.As(why, &hit) {
@@ -181,8 +186,6 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 			fmt.Fprintln(to, "headrace:", line)
 		}
 	}
-	stop := (*run.StopError)(nil)
-	stopped := errors.As(err, &stop)
 	switch {
 	case errors.Is(err, run.ErrJournalGone):
 		fmt.Fprintln(to, "without it, the run cannot be resumed: start over with --fresh, which overwrites the results (move them away to keep them)")
@@ -212,6 +215,25 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 		return errFailed
 	}
 	return nil
+}
+
+const (
+	mostCauses   = 3  // causes of failures that are printed
+	mostReported = 20 // causes of failures in a report
+)
+
+// tellCauses prints the most frequent causes of the failures.
+func tellCauses(to io.Writer, all []run.Cause) {
+	for i := range all[:min(len(all), mostCauses)] {
+		fmt.Fprintf(to, "  %s with %s\n", grouped(all[i].Count), &all[i])
+	}
+	var rest int64
+	for i := mostCauses; i < len(all); i++ {
+		rest += all[i].Count
+	}
+	if rest > 0 {
+		fmt.Fprintf(to, "  %s for other reasons\n", grouped(rest))
+	}
 }
 
 // tellLeft prints of how many requests that are no longer in the file the journal has a result or failure.
@@ -326,6 +348,7 @@ type report struct {
 	Journal  string           `json:"journal,omitempty"`
 	BaseURL  string           `json:"base_url"`
 	Counts   map[string]int64 `json:"counts"`
+	Causes   []run.Cause      `json:"causes,omitempty"` // of failures, the most frequent one first
 	Elapsed  float64          `json:"elapsed_s"`
 	Rate     float64          `json:"rate"` // done per second
 	Stopped  string           `json:"stopped,omitempty"`
@@ -345,6 +368,8 @@ func writeReport(s *settings.Run, o *run.Outcome, err error) error {
 		},
 		Elapsed: o.Elapsed.Seconds(),
 	}
+	r.Causes = o.Causes()
+	r.Causes = r.Causes[:min(len(r.Causes), mostReported)]
 	if r.Elapsed > 0 {
 		r.Rate = float64(o.Done) / r.Elapsed
 	}

@@ -18,6 +18,9 @@ func writable(path, what string) error {
 	if err == nil && info.Mode()&os.ModeNamedPipe != 0 {
 		return nil // opening a pipe would block until there is a reader
 	}
+	if err == nil && info.IsDir() {
+		return &run.UsageError{Err: fmt.Errorf("--%s: %s is a folder: name a file", what, path)}
+	}
 	isNew := errors.Is(err, os.ErrNotExist)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644) //nolint:gosec // the user names the file; readable by every user that can read the folder
 	if err != nil {

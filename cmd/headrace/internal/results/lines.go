@@ -21,17 +21,20 @@ type Lines struct {
 // Stdout is the path of standard output.
 const Stdout = "-"
 
-// OpenLines opens both files for lines of the format, and does not change them yet. Out may be "-" for stdout.
-func OpenLines(out, errs string, stdout io.Writer, format requests.Format) (*Lines, error) {
+// Opener calls open, which opens the file at path and may wait for the other end of a pipe.
+type Opener func(path string, open func() (*os.File, error)) (*os.File, error)
+
+// OpenLines opens both files for lines of the format, one after the other, and does not change them yet. Out may be "-" for stdout.
+func OpenLines(out, errs string, stdout io.Writer, format requests.Format, opener Opener) (*Lines, error) {
 	l := &Lines{out: stdout, format: format}
 	if out != Stdout {
-		f, err := open(out, "--out")
+		f, err := opener(out, func() (*os.File, error) { return open(out, "--out") })
 		if err != nil {
 			return nil, fmt.Errorf("the results cannot be written: %w", err)
 		}
 		l.out, l.files = f, append(l.files, f)
 	}
-	f, err := open(errs, "--errors")
+	f, err := opener(errs, func() (*os.File, error) { return open(errs, "--errors") })
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("the failures cannot be written: %w", err), l.Close())
 	}

@@ -137,7 +137,7 @@ func TestAFailureOfAnEarlierProcess(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write := func(name string, r results.Result) string {
-		l, err := results.OpenLines(filepath.Join(dir, name), filepath.Join(dir, name+"e"), nil, requests.OpenAI)
+		l, err := results.OpenLines(filepath.Join(dir, name), filepath.Join(dir, name+"e"), nil, requests.OpenAI, atOnce)
 		require.NoError(t, err)
 		require.NoError(t, l.Begin())
 		require.NoError(t, l.Write(&r))
@@ -175,7 +175,7 @@ func TestAFileThatIsGone(t *testing.T) {
 		require.ErrorContains(t, err, gone+" was deleted, moved or replaced while it was being written")
 		require.NoError(t, f.Close(), "it is told once")
 
-		l, err := results.OpenLines(out, errs, nil, requests.OpenAI)
+		l, err := results.OpenLines(out, errs, nil, requests.OpenAI, atOnce)
 		require.NoError(t, err)
 		require.NoError(t, l.Begin())
 		require.NoError(t, os.Rename(filepath.Join(dir, gone), filepath.Join(dir, "moved")))
@@ -200,7 +200,7 @@ func TestCompact(t *testing.T) {
 func written(t *testing.T, f requests.Format, r results.Result) (done, failed string) {
 	t.Helper()
 	out, errs := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "errs")
-	l, err := results.OpenLines(out, errs, nil, f)
+	l, err := results.OpenLines(out, errs, nil, f, atOnce)
 	require.NoError(t, err)
 	require.NoError(t, l.Begin())
 	require.NoError(t, l.Write(&r))
@@ -271,7 +271,7 @@ func TestALineOfAnAnswerIsThatOfTheEncoder(t *testing.T) {
 			Out: results.Answer{Status: rapid.IntRange(200, 299).Draw(t, "status"), RequestID: texts.Draw(t, "request_id"), Body: body},
 		}
 		var b bytes.Buffer
-		l, err := results.OpenLines(results.Stdout, errs, &b, requests.OpenAI)
+		l, err := results.OpenLines(results.Stdout, errs, &b, requests.OpenAI, atOnce)
 		require.NoError(t, err)
 		defer func() { require.NoError(t, l.Close()) }()
 		require.NoError(t, l.Write(&r))
@@ -339,3 +339,6 @@ func TestWhatIsNoFileOfResultsIsForeign(t *testing.T) {
 		assert.Equal(t, want, results.Foreign(path), content)
 	}
 }
+
+// atOnce opens a file and waits for nothing.
+func atOnce(_ string, open func() (*os.File, error)) (*os.File, error) { return open() }

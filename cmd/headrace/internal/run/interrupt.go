@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"iter"
 	"os"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/requests"
@@ -50,14 +48,10 @@ func unless[T io.Closer](ctx context.Context, late func(), open func() (T, error
 	}
 }
 
-// waitsFor says which of these pipes have no other end yet, if there are any.
-func (j *Job) waitsFor(doing string, paths ...string) {
-	paths = slices.DeleteFunc(paths, func(path string) bool {
-		info, err := os.Stat(path)
-		return err != nil || info.Mode()&fs.ModeNamedPipe == 0
-	})
-	if len(paths) > 0 {
-		j.say(fmt.Sprintf("headrace: waiting for another program %s %s", doing, strings.Join(paths, " and ")))
+// waitsFor says that path has no other end yet, if it is a pipe.
+func (j *Job) waitsFor(doing, path string) {
+	if info, err := os.Stat(path); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
+		j.say(fmt.Sprintf("headrace: waiting for another program %s %s", doing, path))
 	}
 }
 

@@ -20,7 +20,10 @@ func (j *Job) open(ctx context.Context) (err error) {
 		return err
 	}
 	if j.Journal == "" || j.Ordered || j.Out == results.Stdout || !settings.Regular(j.Out) || !settings.Regular(j.Errors) {
-		j.lines, err = unless(ctx, func() { j.waitsFor("to read", j.Out, j.Errors) }, func() (*results.Lines, error) { return results.OpenLines(j.Out, j.Errors, j.Stdout, j.Lines) })
+		opener := func(path string, open func() (*os.File, error)) (*os.File, error) {
+			return unless(ctx, func() { j.waitsFor("to read", path) }, open)
+		}
+		j.lines, err = results.OpenLines(j.Out, j.Errors, j.Stdout, j.Lines, opener)
 	} else {
 		j.files, err = results.OpenFiles(j.Out, j.Errors, j.Lines)
 	}

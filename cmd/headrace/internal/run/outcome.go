@@ -37,6 +37,7 @@ type Outcome struct {
 
 	input  error // that ended the requests early
 	reason error // of the first request that waits
+	causes causes
 }
 
 func (o *Outcome) count(r *results.Result) {
@@ -48,7 +49,9 @@ func (o *Outcome) count(r *results.Result) {
 	case node.Failed, node.Pending:
 		if !waits(r) {
 			o.Failed++
-			if results.FailureOf(r.Err).Code == results.BadLine {
+			f := results.FailureOf(r.Err)
+			o.causes.count(f)
+			if f.Code == results.BadLine {
 				o.BadLine++
 			}
 			return
@@ -155,3 +158,6 @@ func (j *Job) busy(err *journal.HeldError) error {
 
 // WhyWaiting returns the provider's response to the first request that was rate-limited for too long.
 func (o *Outcome) WhyWaiting() error { return o.reason }
+
+// Causes returns the reasons of the failures, the most frequent one first.
+func (o *Outcome) Causes() []Cause { return o.causes.sorted() }

@@ -1,0 +1,91 @@
+package headrace_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/presets/dialect"
+)
+
+// breaking is a dialect with a Read that calls breaks the nth time.
+type breaking struct {
+	dialect.Dialect
+
+	breaks func()
+	nth    int64
+	reads  atomic.Int64
+}
+
+func (b *breaking) Read(now time.Time, status int, h http.Header, body []byte) adaptive.Feedback {
+	if b.reads.Add(1) == b.nth {
+		b.breaks()
+	}
+	return b.Dialect.Read(now, status, h, body)
+}
+
+// closes counts the calls of Close.
+type closes struct {
+	io.Reader
+
+	n atomic.Int64
+}
+
+func (c *closes) Close() error { c.n.Add(1); return nil }
+
+// A slot comes back, and a connection too, whatever a dialect does and whenever that is.
+func TestADialectThatBreaksLosesNoSlot(t *testing.T) {
+	kinds := map[string]func(){"panic": func() { panic("broken") }, "runtime.Goexit": runtime.Goexit}
+	ends := map[string]func(resp *http.Response, cancel func()){
+		"read":      func(resp *http.Response, _ func()) { _, _ = io.ReadAll(resp.Body) },
+		"closed":    func(resp *http.Response, _ func()) { _ = resp.Body.Close() },
+		"cancelled": func(_ *http.Response, cancel func()) { cancel() },
+	}
+	for about, breaks := range kinds {
+		for ended, end := range ends {
+			for _, status := range []int{http.StatusOK, http.StatusBadRequest} {
+				for nth := range int64(3) {
+					synctest.Test(t, func(t *testing.T) {
+						l, b := limiter(t)
+						d := &breaking{Dialect: dialect.OpenAI, breaks: breaks, nth: nth + 1}
+						body := &closes{Reader: http.NoBody}
+						rt := under(tripper(func(*http.Request) (*http.Response, error) {
+							resp := answer(status, "Content-Type: text/event-stream", "")
+							resp.Body, resp.ContentLength = body, -1
+							return resp, nil
+						}), "", l, guard.Policy{Dialect: d})
+						ctx, cancel := context.WithCancel(t.Context())
+						defer cancel()
+						req, err := http.NewRequestWithContext(ctx, http.MethodGet, secretURL, http.NoBody)
+						require.NoError(t, err)
+						returned := false
+						go func() {
+							defer func() { _ = recover() }()
+							resp, err := rt.RoundTrip(req) //nolint:bodyclose // it may have to stay open
+							if err == nil {
+								returned = true
+								end(resp, cancel)
+							}
+						}()
+						synctest.Wait()
+						assert.Zero(t, l.Stats().InFlight, "%s, %s, %d, %d", about, ended, status, nth)
+						assert.Len(t, b.ended(), 1)
+						if !returned {
+							assert.Positive(t, body.n.Load(), "%s, %s, %d, %d: the body of a response that was not returned", about, ended, status, nth)
+						}
+					})
+				}
+			}
+		}
+	}
+}
