@@ -11,7 +11,7 @@ import (
 )
 
 type (
-	hidden   struct{ text string }
+	hidden   struct{ text string }     //nolint:unused // that is the point
 	mixed    struct{ ID, text string } //nolint:unused // that is the point
 	base     struct{ Name string }
 	promoted struct {
