@@ -52,14 +52,17 @@ help: ## List the targets
 
 # A stage prints its name, how long it takes, and what runs, at least every 15 s. A package that hangs ends after 20 min.
 STAGE := @go run ./internal/stage
-GO_TEST := go test -shuffle=on -timeout 20m
+# go vet has more checks than the vet of go test, which would load every package and its dependencies once more.
+GO_TEST := go test -vet=off -shuffle=on -timeout 20m
+OTLP := ./cmd/headrace/internal/otlp ./cmd/headrace/internal/gateway ./cmd/headrace/internal/command
 
 .PHONY: test
 test: ## Vet and test every module, shuffled, runnable examples included: some minutes (make test-race has the rest)
-	@echo 'make test: three stages; the first compiles everything, which takes minutes when nothing is cached'
+	@echo 'make test: four stages; the first compiles everything, which takes minutes when nothing is cached'
 	$(STAGE) vet go vet work
+	$(STAGE) vet-otlp go vet -tags otlp $(OTLP)
 	$(STAGE) -again tests $(GO_TEST) $(TESTFLAGS) work
-	$(STAGE) -again otlp $(GO_TEST) -tags otlp $(TESTFLAGS) ./cmd/headrace/internal/otlp ./cmd/headrace/internal/gateway ./cmd/headrace/internal/command
+	$(STAGE) -again otlp $(GO_TEST) -tags otlp $(TESTFLAGS) $(OTLP)
 
 .PHONY: test-race
 test-race: ## Test every module again with the race detector (which needs a C compiler), and those that have sizes with larger ones

@@ -205,6 +205,7 @@ func TestAlone(t *testing.T) {
 // A leader that takes no part, such as one with another version of the protocol or
 // without room, does not keep a process from going on alone with the reason.
 func TestALeaderThatTurnsMembersAway(t *testing.T) {
+	t.Parallel()
 	hello := func(version string) []byte { return framed(1, 0, 0, []byte(`{"pid":7,"version":`+version+`}`)...) }
 	for name, c := range map[string]struct {
 		answer []byte
@@ -215,6 +216,7 @@ func TestALeaderThatTurnsMembersAway(t *testing.T) {
 		"no protocol":     {framed(200, 0, 0), "malformed frame"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			at := address(t)
 			path := strings.TrimPrefix(at, "unix:")
 			lock, err := os.Create(path + ".lock")
@@ -463,6 +465,7 @@ func framed(kind byte, key uint64, id int64, rest ...byte) []byte {
 
 // A silent connection is given up, and what it holds is free.
 func TestAMemberThatSaysNothing(t *testing.T) {
+	t.Parallel()
 	at := address(t)
 	g := guarded(t, joined(t, at), guard.Policy{Name: "k", Limits: throttle.Limits{Concurrency: 1}})
 	require.NoError(t, g.Do(t.Context(), throttle.Cost{}, nothing)) // its policy is the first

@@ -307,6 +307,9 @@ func scenes() map[string]scene {
 // also if their leader is killed again and again. In a short run nothing but failed
 // calls is counted.
 func TestProcesses(t *testing.T) {
+	if *runFor < time.Minute { // nothing is measured
+		t.Parallel()
+	}
 	for name, s := range scenes() {
 		for _, kill := range []time.Duration{0, *killEvery} {
 			if *runFor < time.Minute && (kill == 0 || s.config.Headers) {
@@ -333,6 +336,9 @@ func TestProcesses(t *testing.T) {
 
 // So are processes on several hosts, with one of two replicas of a service as their leader.
 func TestProcessesOfAService(t *testing.T) {
+	if *runFor < time.Minute { // nothing is measured
+		t.Parallel()
+	}
 	for name, s := range scenes() {
 		if *runFor < time.Minute && name != "a rate, with headers" {
 			continue
@@ -369,6 +375,7 @@ func TestOneProcess(t *testing.T) {
 // If the leader is killed, another process leads. One that is stopped is replaced,
 // and follows when it goes on.
 func TestTheLeaderIsReplaced(t *testing.T) {
+	t.Parallel()
 	server, err := providertest.New(providertest.Config{})
 	require.NoError(t, err)
 	defer server.Close()

@@ -201,6 +201,7 @@ const mostToFailOver = 3500*time.Millisecond + 2*time.Second
 // If the replica that leads is killed, another one leads in time. One that is stopped past its lease does not admit when
 // it goes on.
 func TestTheLeadingReplicaIsReplaced(t *testing.T) {
+	t.Parallel()
 	server, err := providertest.New(providertest.Config{})
 	require.NoError(t, err)
 	defer server.Close()

@@ -19,6 +19,7 @@ import (
 
 // Members join by the address of the service, with its token, and leave when the handler is closed.
 func TestTheGroupOfAService(t *testing.T) {
+	t.Parallel()
 	const token = "0123456789abcdef0123456789abcdef"
 	file := filepath.Join(t.TempDir(), "tokens")
 	require.NoError(t, os.WriteFile(file, []byte(token+"\n"), 0o600))
@@ -32,8 +33,7 @@ func TestTheGroupOfAService(t *testing.T) {
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ctx, l) }()
 	join := func(with string) *group.Group {
-		t.Setenv(group.TokenEnv, with)
-		g, err := group.Join(t.Context(), "http://"+l.Addr().(*net.TCPAddr).String())
+		g, err := group.Join(t.Context(), "http://"+l.Addr().(*net.TCPAddr).String()+with)
 		require.NoError(t, err)
 		t.Cleanup(g.Close)
 		return g
@@ -43,7 +43,7 @@ func TestTheGroupOfAService(t *testing.T) {
 	assert.Contains(t, stranger.Stats().Reason, "refuses the token with status 401")
 	stranger.Close()
 
-	member := join(token)
+	member := join("?token-file=" + file)
 	assert.Equal(t, group.Following, member.Stats().Role)
 	one, err := member.Guard(guard.Policy{Name: "k"})
 	require.NoError(t, err)

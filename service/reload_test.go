@@ -223,6 +223,7 @@ var reloads = flag.Int("flips", 1000, "how often TestReloadsUnderLoad changes th
 // is one of the two configurations, the last write is served in the end, and no reload
 // gives anything back. The clients have no connections, which a busy machine may lose.
 func TestReloadsUnderLoad(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	const patient = "\nruntime: {timeout: 30s}" // a busy machine is no outage
 	path := write(t, dir, "limits.yaml", capacity("10000")+patient)

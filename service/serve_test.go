@@ -286,6 +286,7 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 // A thousand clients that send one byte of a request and no more do not hold the service;
 // their connections end.
 func TestSlowClients(t *testing.T) {
+	t.Parallel()
 	s := start(t, text(limits))
 	address := strings.TrimPrefix(s.url, "http://")
 	s.p99(200) // the first calls open the connection and fill the caches

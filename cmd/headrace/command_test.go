@@ -390,7 +390,7 @@ func TestWhyItIsLeft(t *testing.T) {
 		return &providertest.Fault{Status: http.StatusTooManyRequests, Body: `{"error":{"message":"come back later"}}`}
 	}})
 	p.requests(1)
-	status, _, errs := p.do("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1", "--max-wait", "10ms")
+	status, _, errs := p.do("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1", "--max-wait", "500ms")
 	assert.Equal(t, 75, status)
 	assert.Contains(t, errs, "1 request left for later; the first one because of: come back later (429)\n")
 	assert.NotContains(t, errs, "the provider asks to wait")

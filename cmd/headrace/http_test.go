@@ -326,7 +326,7 @@ func TestTextFromOutsideDoesNotActOnTheTerminal(t *testing.T) {
 	}{
 		"401":      {config: answering(401, `{"error":{"message":"`+said+`"}}`), status: 1},
 		"404":      {config: answering(404, `{"error":{"message":"`+said+`"}}`), status: 3},
-		"429":      {config: answering(429, `{"error":{"message":"`+said+`"}}`), args: []string{"--max-wait", "10ms", "--max-attempts", "1"}, status: 75},
+		"429":      {config: answering(429, `{"error":{"message":"`+said+`"}}`), args: []string{"--max-wait", "500ms", "--max-attempts", "1"}, status: 75},
 		"quota":    {config: answering(402, `{"error":{"message":"`+said+`"}}`), status: 1},
 		"failures": {config: answering(422, `{"detail":"`+said+`"}`), args: []string{"--max-failures", "1", "--log-format", "json"}, status: 1},
 		"a page":   {config: answering(200, "\x1b[2J\u009b31m\x9b", "Content-Type", "text/\u009b"), status: 3},

@@ -3,11 +3,14 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -32,6 +35,8 @@ func TestMain(m *testing.M) {
 	}
 	// Children inherit an ignored signal, such as that of nohup, but not a handled one.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	// The tests wait for programs, and those for providers, more than either computes. -parallel comes before this.
+	_ = flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0)))
 	goleak.VerifyTestMain(m)
 }
 

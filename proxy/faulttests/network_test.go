@@ -120,20 +120,7 @@ func (s *scene) post(path, body string) (resp *http.Response, text string, err e
 // goes on, and no slot or connection is lost.
 func TestFaultsOfTheNetwork(t *testing.T) {
 	const timeout = 500 * time.Millisecond
-	s := open(t, guard.Policy{Timeout: timeout, Retry: &retry.Policy{MaxAttempts: 2, Initial: 10 * time.Millisecond}})
-	whole := func(text string) bool {
-		return strings.HasPrefix(text, `{"echo":"{}"`) && strings.HasSuffix(text, `x"}`)
-	}
-	calm := func() {
-		s.heal()
-		require.Eventually(t, func() bool {
-			resp, text, err := s.post("/v1", "{}") //nolint:bodyclose // it is closed
-			return err == nil && resp.StatusCode == http.StatusOK && whole(text)
-		}, 20*time.Second, 10*time.Millisecond)
-	}
-	calm()
-	descriptors := descriptorsOf(t)
-	for about, toxics := range map[string][]string{
+	faults := map[string][]string{
 		"nothing arrives":              {`{"name":"a","type":"timeout","stream":"downstream","attributes":{"timeout":0}}`},
 		"nothing is sent":              {`{"name":"a","type":"timeout","stream":"upstream","attributes":{"timeout":0}}`},
 		"connections are cut":          {`{"name":"a","type":"timeout","stream":"downstream","attributes":{"timeout":20}}`},
@@ -143,50 +130,81 @@ func TestFaultsOfTheNetwork(t *testing.T) {
 		"answers are cut in the body":  {`{"name":"a","type":"limit_data","stream":"downstream","attributes":{"bytes":5000}}`},
 		"in pieces, late":              {`{"name":"a","type":"slicer","stream":"downstream","attributes":{"average_size":700,"delay":50}}`, `{"name":"b","type":"latency","stream":"downstream","attributes":{"latency":30,"jitter":20}}`},
 		"some of all this, to a third": {`{"name":"a","type":"reset_peer","stream":"downstream","toxicity":0.3,"attributes":{"timeout":5}}`, `{"name":"b","type":"limit_data","stream":"downstream","toxicity":0.3,"attributes":{"bytes":3000}}`},
-	} {
-		t.Run(about, func(t *testing.T) {
-			defer calm()
-			s.fail(toxics...)
-			var answers, errs, broken atomic.Int64
-			var wg sync.WaitGroup
-			for range 8 {
-				wg.Go(func() {
-					for i := range 6 {
-						path := "/v1"
-						if i%3 == 2 {
-							path = "/v1/stream"
-						}
-						resp, text, err := s.post(path, "{}") //nolint:bodyclose // it is closed
-						switch {
-						case err != nil && (resp != nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)):
-							broken.Add(1)
-						case err != nil:
-							t.Errorf("the proxy did not answer: %v", err)
-						case resp.StatusCode == http.StatusOK:
-							answers.Add(1)
-							if path == "/v1" {
-								assert.True(t, whole(text), "an answer of %d bytes is not whole", len(text))
-							} else {
-								assert.Equal(t, 40, strings.Count(text, "data: "))
-							}
-						default:
-							errs.Add(1)
-							assert.Contains(t, []string{string(proxy.CodeUnreachable), string(proxy.CodeTimeout)}, resp.Header.Get("X-Headrace-Error"), text)
-							assert.NotContains(t, text, "canary")
-						}
-					}
-				})
-			}
-			wg.Wait()
-			t.Logf("%d answers, %d errors, %d broken off", answers.Load(), errs.Load(), broken.Load())
-		})
 	}
-	s.heal()
-	require.Eventually(t, func() bool { return s.proxy.Stats().Active == 0 }, 10*time.Second, 10*time.Millisecond)
-	if descriptors > 0 {
+	scenes := map[string]*scene{}
+	for about := range faults {
+		scenes[about] = open(t, guard.Policy{Timeout: timeout, Retry: &retry.Policy{MaxAttempts: 2, Initial: 10 * time.Millisecond}})
+		scenes[about].calm(t)
+	}
+	descriptors := descriptorsOf(t)
+	t.Run("all at once", func(t *testing.T) { // most of them are waits
+		for about, toxics := range faults {
+			t.Run(about, func(t *testing.T) {
+				t.Parallel()
+				scenes[about].endures(t, toxics)
+			})
+		}
+	})
+	for about, s := range scenes {
+		require.Eventually(t, func() bool { return s.proxy.Stats().Active == 0 }, 10*time.Second, 10*time.Millisecond, about)
 		s.http.CloseIdleConnections()
+	}
+	if descriptors > 0 {
 		assert.Eventually(t, func() bool { return descriptorsOf(t) <= descriptors+40 }, 10*time.Second, 50*time.Millisecond, "descriptors: %d before, %d after", descriptors, descriptorsOf(t))
 	}
+}
+
+func whole(text string) bool {
+	return strings.HasPrefix(text, `{"echo":"{}"`) && strings.HasSuffix(text, `x"}`)
+}
+
+// calm waits until all goes on without faults.
+func (s *scene) calm(t *testing.T) {
+	t.Helper()
+	s.heal()
+	require.Eventually(t, func() bool {
+		resp, text, err := s.post("/v1", "{}") //nolint:bodyclose // it is closed
+		return err == nil && resp.StatusCode == http.StatusOK && whole(text)
+	}, 20*time.Second, 10*time.Millisecond)
+}
+
+// endures makes calls while there are toxics.
+func (s *scene) endures(t *testing.T, toxics []string) {
+	t.Helper()
+	defer s.calm(t)
+	s.fail(toxics...)
+	var answers, errs, broken atomic.Int64
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for i := range 6 {
+				path := "/v1"
+				if i%3 == 2 {
+					path = "/v1/stream"
+				}
+				resp, text, err := s.post(path, "{}") //nolint:bodyclose // it is closed
+				switch {
+				case err != nil && (resp != nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)):
+					broken.Add(1)
+				case err != nil:
+					t.Errorf("the proxy did not answer: %v", err)
+				case resp.StatusCode == http.StatusOK:
+					answers.Add(1)
+					if path == "/v1" {
+						assert.True(t, whole(text), "an answer of %d bytes is not whole", len(text))
+					} else {
+						assert.Equal(t, 40, strings.Count(text, "data: "))
+					}
+				default:
+					errs.Add(1)
+					assert.Contains(t, []string{string(proxy.CodeUnreachable), string(proxy.CodeTimeout)}, resp.Header.Get("X-Headrace-Error"), text)
+					assert.NotContains(t, text, "canary")
+				}
+			}
+		})
+	}
+	wg.Wait()
+	t.Logf("%d answers, %d errors, %d broken off", answers.Load(), errs.Load(), broken.Load())
 }
 
 // descriptorsOf is how many descriptors this process has open; 0: the system does not say.

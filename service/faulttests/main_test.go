@@ -2,6 +2,8 @@ package faulttests_test
 
 import (
 	"flag"
+	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
@@ -16,6 +18,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))) // they wait more than they compute
 	flag.Parse()
 	zerolog.SetGlobalLevel(zerolog.Disabled) // toxics write to standard error otherwise
 	// Some links of toxiproxy never end after a connection was cut while they carried something.
