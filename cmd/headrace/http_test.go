@@ -1,7 +1,9 @@
 package main
 
 import (
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -276,6 +278,33 @@ func TestFaultsAmongSameFailuresDoNotHideThem(t *testing.T) {
 	status, _, errs := p.run("--concurrency", "1", "--max-attempts", "1")
 	require.Equal(t, 3, status, errs)
 	assert.Equal(t, 21, p.provider.Counts().Arrivals)
+}
+
+// A request that got no complete response fails with the reason.
+func TestResponsesThatBreakOff(t *testing.T) {
+	t.Parallel()
+	for response, want := range map[string]string{
+		"": "the connection was closed without a response",
+		"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{":                                       "the response could not be read to its end: unexpected EOF",
+		"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 12\r\n\r\n{\"choices\":[": "the response could not be read to its end: gzip: invalid header",
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err == nil {
+				_, _ = io.WriteString(conn, response)
+				_ = conn.Close()
+			}
+		}))
+		t.Cleanup(server.Close)
+		p := newPlace(t, providertest.Config{})
+		p.requests(1)
+		status, _, errs := p.do("run", "r.jsonl", "--base-url", server.URL, "--max-attempts", "1")
+		assert.NotZero(t, status)
+		failed := p.lines("r.errors.jsonl")
+		require.Len(t, failed, 1, errs)
+		assert.Contains(t, failed[0].Error.Message, want)
+	}
 }
 
 // A 2xx with a body that is not JSON has no result: the file of results would contain a web page as an answer.

@@ -49,9 +49,9 @@ func TestTheReasonsOfFailures(t *testing.T) {
 	require.Equal(t, 1, status)
 	want := `
 failures: r.errors.jsonl
-  33 with 403: the project may not use this model ask REDACTED
-  3 with 400, for example: message 2 is too long
-  1 with 404: no such model
+  33 with status 403: the project may not use this model ask REDACTED
+  3 with status 400, for example: message 2 is too long
+  1 with status 404: no such model
   2 for other reasons
 --retry-failed`
 	assert.Contains(t, errs, want)
@@ -76,7 +76,7 @@ failures: r.errors.jsonl
 
 	status, _, errs = p.run("--fresh", "--concurrency", "1", "--max-failures", "5")
 	require.Equal(t, 1, status)
-	assert.Contains(t, errs, "\n  3 with 400, for example: message 2 is too long\n")
+	assert.Contains(t, errs, "\n  3 with status 400, for example: message 2 is too long\n")
 }
 
 // A run that stops because of the cause gives it once.
@@ -87,5 +87,5 @@ func TestOneCauseIsGivenOnce(t *testing.T) {
 	status, _, errs := p.run("--concurrency", "1", "--progress", "off")
 	require.Equal(t, 3, status)
 	assert.Equal(t, 1, strings.Count(errs, "\nheadrace: stopped: the first 20 requests"))
-	assert.NotContains(t, errs, " with 403")
+	assert.NotContains(t, errs, " with status 403")
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -230,10 +231,16 @@ func reached(err error) string {
 	if late := (*ended.LateError)(nil); errors.As(err, &late) && (late.Setting == "Timeouts.Call" || late.Setting == "Timeouts.Header") {
 		return fmt.Sprintf("no complete response within %s (--timeout)", late.After)
 	}
-	if failed := (*httpclient.Error)(nil); errors.As(err, &failed) && failed.Unwrap() != nil {
-		return failed.Unwrap().Error()
+	failed := (*httpclient.Error)(nil)
+	switch {
+	case !errors.As(err, &failed) || failed.Unwrap() == nil:
+		return err.Error()
+	case failed.Phase == httpclient.PhaseBody:
+		return "the response could not be read to its end: " + failed.Unwrap().Error()
+	case errors.Is(failed, io.EOF):
+		return "the connection was closed without a response"
 	}
-	return err.Error()
+	return failed.Unwrap().Error()
 }
 
 // judge turns a response into a result, a failure, or the end of the run.

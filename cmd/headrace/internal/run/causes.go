@@ -26,9 +26,9 @@ type Cause struct {
 
 // String describes the cause in one line.
 func (c *Cause) String() string {
-	name, example := c.Code, ""
+	name, example := "code "+c.Code, ""
 	if c.Status > 0 && c.Code != results.NotJSON {
-		name = strconv.Itoa(c.Status)
+		name = "status " + strconv.Itoa(c.Status)
 	}
 	if c.Differ {
 		example = ", for example"

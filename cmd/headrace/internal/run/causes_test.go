@@ -33,7 +33,7 @@ func TestCausesAreBounded(t *testing.T) {
 	require.Len(t, all, 66)
 	assert.Equal(t, int64(many-64), all[0].Count)
 	assert.Contains(t, all[0].String(), "400, for example: the text ")
-	assert.Equal(t, "403, for example: no access", all[1].String())
+	assert.Equal(t, "status 403, for example: no access", all[1].String())
 	sum := int64(0)
 	for _, c := range all {
 		sum += c.Count
