@@ -76,7 +76,7 @@ func TestADemoDoesNotBegin(t *testing.T) {
 		says   string
 	}{
 		"no picture":    {[]string{"--picture", "nowhere/it.svg"}, ".", 2, "the picture cannot be written: open nowhere/it.svg: "},
-		"a folder":      {[]string{"--picture", "."}, ".", 2, "the picture cannot be written: open .: "},
+		"a folder":      {[]string{"--picture", "."}, ".", 2, "--picture: . is a folder: name a file"},
 		"not a request": {[]string{"--requests", "0"}, ".", 2, "--requests: 0 is below 1"},
 		"kept before":   {[]string{"--keep", ".", "--picture", "it.svg"}, ".", 2, "the folder must not exist yet"},
 		"no folder":     {nil, "nowhere", 2, "set TMPDIR or --keep"},
