@@ -94,7 +94,7 @@ func (e *ending) end(err error, whole bool) {
 	if !e.first() {
 		return
 	}
-	f := adaptive.Feedback{Verdict: adaptive.Transient}
+	f := adaptive.Feedback{Verdict: adaptive.Transient, Err: errPanic}
 	defer func() { // also if the dialect panics
 		f.Final = true // the caller has the response
 		_, _ = e.exchange.call.End(f)
