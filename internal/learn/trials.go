@@ -17,7 +17,8 @@ func (m *Machine) beginTrials(now float64) {
 	}
 }
 
-// tryRates begins a trial of the earlier rate of calls, and of as much more tokens: else their pace would hold the calls of the trial back.
+// tryRates begins a trial of the earlier rate of calls, and raises the pace of tokens by the same factor: otherwise it would hold
+// back the calls of the trial.
 func (m *Machine) tryRates(now float64) {
 	before, rate := m.Calls.Pace(), m.Calls.Rate
 	m.tokensFrom = m.Tokens.Rate
