@@ -213,7 +213,7 @@ func TestAnErrorWithinAStreamTeaches(t *testing.T) {
 
 // listened is a context that counts the functions which are to be called at its end.
 type listened struct {
-	context.Context
+	context.Context //nolint:containedctx // it is one
 
 	done chan struct{}
 	n    atomic.Int64

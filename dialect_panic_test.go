@@ -98,7 +98,7 @@ func TestTheTraceOfADialectThatBreaks(t *testing.T) {
 	client := &http.Client{Transport: under(tripper(func(*http.Request) (*http.Response, error) {
 		return answer(http.StatusOK, "Content-Type: text/event-stream", "data: {}\n\n"), nil
 	}), "", l, guard.Policy{Dialect: d, Observer: m})}
-	resp := post(t, client, "https://h/v1/chat/completions", `{"model":"m"}`)
+	resp := post(t, client, "https://h/v1/chat/completions", `{"model":"m"}`) //nolint:bodyclose // it is closed below
 	assert.PanicsWithValue(t, "broken", func() { _, _ = io.ReadAll(resp.Body) })
 	require.NoError(t, resp.Body.Close())
 	require.Len(t, m.ended, 1)
