@@ -94,7 +94,7 @@ func (e *ending) end(err error, whole bool) {
 	if !e.first() {
 		return
 	}
-	f := adaptive.Feedback{Verdict: adaptive.Transient}
+	f := adaptive.Feedback{Verdict: adaptive.Transient, Err: errPanic}
 	defer func() { // also if the dialect panics
 		f.Final = true // the caller has the response
 		_, _ = e.exchange.call.End(f)
@@ -103,7 +103,7 @@ func (e *ending) end(err error, whole bool) {
 	f = e.feedback(err, whole)
 }
 
-// cancelled ends the call with the context. No caller is left for a panic of the dialect, which would end the program.
+// cancelled ends the call with the context. A panic of the dialect would end the program here, because no caller can recover it.
 func (e *ending) cancelled(err error) {
 	defer func() { _ = recover() }()
 	e.end(err, false)

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -207,4 +209,44 @@ func TestAnErrorWithinAStreamTeaches(t *testing.T) {
 	})
 	read(t, post(t, client, url, `{}`)) //nolint:bodyclose // read does
 	assert.Equal(t, []adaptive.Verdict{adaptive.Overloaded}, b.verdicts())
+}
+
+// listened is a context that counts the functions which are to be called at its end.
+type listened struct {
+	context.Context //nolint:containedctx // it is one
+
+	done chan struct{}
+	n    atomic.Int64
+}
+
+func (l *listened) Done() <-chan struct{} { return l.done }
+
+// AfterFunc is called by context.AfterFunc.
+func (l *listened) AfterFunc(func()) func() bool {
+	l.n.Add(1)
+	return sync.OnceValue(func() bool { l.n.Add(-1); return true })
+}
+
+// A call that has ended leaves no function in its context, which may last as long as the program.
+func TestAnEndedCallLeavesNothingInItsContext(t *testing.T) {
+	for name, end := range map[string]func(io.ReadCloser){
+		"read":   func(b io.ReadCloser) { _, _ = io.ReadAll(b) },
+		"closed": func(b io.ReadCloser) { _ = b.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, _ := limiter(t)
+			rt := under(tripper(func(*http.Request) (*http.Response, error) {
+				return answer(http.StatusOK, "Content-Type: text/event-stream", "data: {}\n\n"), nil
+			}), "", l)
+			ctx := &listened{Context: context.Background(), done: make(chan struct{})}
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, secretURL, http.NoBody)
+			require.NoError(t, err)
+			resp, err := rt.RoundTrip(req)
+			require.NoError(t, err)
+			defer func() { _ = resp.Body.Close() }()
+			require.Positive(t, ctx.n.Load())
+			end(resp.Body)
+			assert.Zero(t, ctx.n.Load())
+		})
+	}
 }

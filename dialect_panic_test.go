@@ -89,3 +89,18 @@ func TestADialectThatBreaksLosesNoSlot(t *testing.T) {
 		}
 	}
 }
+
+// The trace of a call does not end as a success if the dialect could not read the end of the answer.
+func TestTheTraceOfADialectThatBreaks(t *testing.T) {
+	m := &modelTracer{wanted: true}
+	l, _ := limiter(t)
+	d := &breaking{Dialect: dialect.OpenAI, breaks: func() { panic("broken") }, nth: 2}
+	client := &http.Client{Transport: under(tripper(func(*http.Request) (*http.Response, error) {
+		return answer(http.StatusOK, "Content-Type: text/event-stream", "data: {}\n\n"), nil
+	}), "", l, guard.Policy{Dialect: d, Observer: m})}
+	resp := post(t, client, "https://h/v1/chat/completions", `{"model":"m"}`) //nolint:bodyclose // it is closed below
+	assert.PanicsWithValue(t, "broken", func() { _, _ = io.ReadAll(resp.Body) })
+	require.NoError(t, resp.Body.Close())
+	require.Len(t, m.ended, 1)
+	assert.ErrorContains(t, m.ended[0].Err, "the dialect did not return")
+}

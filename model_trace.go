@@ -89,8 +89,8 @@ func statusOf(resp *http.Response) int {
 	return resp.StatusCode
 }
 
-// errPanic is of a base that has panicked, or called runtime.Goexit.
-var errPanic = errors.New("headrace: the base did not return")
+// errPanic is of a base or a dialect that has panicked, or called runtime.Goexit.
+var errPanic = errors.New("headrace: the base or the dialect did not return")
 
 // attempt notes that the request goes to the wire.
 func (m *modelCall) attempt() {

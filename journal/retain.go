@@ -14,8 +14,8 @@ type Retainer interface {
 	// Forget deletes a run; an unknown one is no error. While an Owner has a Part of it, Forget fails with
 	// a *HeldError and deletes nothing.
 	Forget(ctx context.Context, run string) error
-	// ForgetUnchanged is Forget for a run that has not changed since t, which it decides in the same step. Otherwise,
-	// and for an unknown run, it deletes nothing and returns false.
+	// ForgetUnchanged is Forget for a run that has not changed since t; no change can come between the check and the
+	// deletion. If the run has changed, or is unknown, it deletes nothing and returns false.
 	ForgetUnchanged(ctx context.Context, run string, t time.Time) (forgotten bool, err error)
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/jonboulle/clockwork"
 	"github.com/stretchr/testify/assert"
@@ -131,6 +132,33 @@ func TestAGuardThatWasSetIsNotForgotten(t *testing.T) {
 	set(g)
 	passLong(r, clock)
 	assert.NotSame(t, g, r.For("crawl", "a.org"), "it was removed")
+}
+
+// A guard that was removed has no part in what becomes of the next one of its name.
+func TestSettingARemovedGuardKeepsNoOther(t *testing.T) {
+	set := func(g *guard.Guard) { require.NoError(t, g.Set(guard.Policy{Limits: throttle.Limits{Concurrency: 7}})) }
+	r, clock := forgetful(t, registry.Spec{})
+	removed := r.For("crawl", "a.org")
+	r.Remove(removed.Name())
+	next := r.For("crawl", "a.org")
+	require.NotSame(t, removed, next)
+	set(removed)
+	passLong(r, clock)
+	require.False(t, exists(r, next.Name()), "it has the policy of its template")
+	set(removed)
+	assert.False(t, exists(r, next.Name()))
+	assert.Same(t, next, r.For("crawl", "a.org"))
+}
+
+// A forgotten guard that no caller holds leaves the memory, although a Set on it would return it to the registry.
+func TestAForgottenGuardIsCollected(t *testing.T) {
+	r, clock := forgetful(t, registry.Spec{})
+	g := weak.Make(r.For("crawl", "a.org"))
+	passLong(r, clock)
+	sweep(r)
+	runtime.GC()
+	runtime.GC()
+	assert.Nil(t, g.Value())
 }
 
 // Names may come from outside, such as the hosts of a crawl: their number is bounded within the idle time, too.

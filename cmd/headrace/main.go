@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	log.SetOutput(io.Discard) // net/http writes what follows a response there, which may have the key
+	log.SetOutput(io.Discard) // net/http writes what follows a response there, which may contain the key
 	signal.Ignore(ignored...) // a write to a closed pipe returns an error instead
 	ctx, stop := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)

@@ -23,7 +23,7 @@ type Machine struct {
 	spans       Spans
 	overload    Overload
 	rates       Memory
-	tokensFrom  float64 // before the trial of an earlier rate: their rate per second
+	tokensFrom  float64 // tokens per second before the trial of an earlier rate; 0: they were not paced
 	levels      Memory
 	higher      Memory // than a cap that others share, or that random rejections feign
 	capRate     CapRate

@@ -181,6 +181,7 @@ func TestATrialOfAnEarlierRateTriesAsMuchMoreTokens(t *testing.T) {
 		require.True(t, m.rates.Trying(againFirst))
 		assert.InDelta(t, 8, m.Calls.Rate, 1e-9)
 		assert.InDelta(t, 1200, m.Tokens.Rate, 1e-9)
+		assert.InDelta(t, 300, m.Save().Tokens, 1e-9, "what is tried may not hold")
 		return m
 	}
 	for name, end := range map[string]func(*Machine){
@@ -202,6 +203,32 @@ func TestATrialOfAnEarlierRateTriesAsMuchMoreTokens(t *testing.T) {
 		require.True(t, m.rates.Trying(againFirst))
 		assert.InDelta(t, 1000, m.Tokens.Rate, 1e-9)
 	})
+}
+
+// A refusal of a call that left before a trial begins the pace of tokens. The end of the trial does not take it back.
+func TestTokensThatAreFirstPacedInATrial(t *testing.T) {
+	r := runMachine(Config{Initial: 10, Max: 100, CallRate: 8})
+	calls := make([]Call, 160)
+	for i := range calls {
+		calls[i] = r.send(0.2 + float64(i)/4)
+		if i < len(calls)-2 {
+			r.Answered(calls[i].At+0.1, calls[i], Answer{Used: 100, InFlight: 5})
+		}
+	}
+	r.Calls.Set(2, 30)
+	r.rates.Fell(40-againFirst, 8)
+	r.tick(40, false)
+	require.True(t, r.rates.Trying(40))
+	require.False(t, r.Tokens.On)
+	r.Refused(40.1, calls[len(calls)-2], Refusal{})
+	require.True(t, r.rates.Trying(40.1))
+	paced := r.Tokens.Rate
+	require.Greater(t, paced, 100.0)
+	assert.InDelta(t, paced, r.Save().Tokens, 1e-9)
+	r.Refused(41, r.send(40.5), Refusal{})
+	require.False(t, r.rates.Trying(41))
+	assert.InDelta(t, 2, r.Calls.Rate, 1e-9)
+	assert.InDelta(t, paced, r.Tokens.Rate, 1e-9)
 }
 
 // No refusal has measured what headers let through. It is tried again if refusals refute them for a while.

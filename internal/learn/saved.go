@@ -47,6 +47,9 @@ func (m *Machine) Save() Saved {
 		s.Claimed, s.Calls, s.Tokens = false, m.capRate.before.calls, m.capRate.before.tokens
 	case m.rates.Trying(m.at):
 		s.Calls = m.rates.from
+		if m.tokensFrom > 0 {
+			s.Tokens = m.tokensFrom
+		}
 	}
 	return s
 }

@@ -17,7 +17,8 @@ func (m *Machine) beginTrials(now float64) {
 	}
 }
 
-// tryRates begins a trial of the earlier rate of calls, and of as much more tokens: else their pace would hold the calls of the trial back.
+// tryRates begins a trial of the earlier rate of calls, and raises the pace of tokens by the same factor: otherwise it would hold
+// back the calls of the trial.
 func (m *Machine) tryRates(now float64) {
 	before, rate := m.Calls.Pace(), m.Calls.Rate
 	m.tokensFrom = m.Tokens.Rate
@@ -64,7 +65,9 @@ func (m *Machine) failTrials(now float64, c Call) bool {
 func (m *Machine) failRateTrial(now float64) {
 	before := m.Calls.Pace()
 	m.Calls.Set(m.rates.Refused(now, m.Door.rtt), m.cycle())
-	m.Tokens.Set(m.tokensFrom, m.cycle())
+	if m.tokensFrom > 0 { // else they were not paced
+		m.Tokens.Set(m.tokensFrom, m.cycle())
+	}
 	m.noise.Forget() // a limit that has fallen explains what was refused before
 	m.note(Decision{At: now, Kind: Cut, Of: OfCalls, From: before, To: m.Calls.Pace(), Why: WhyNotYet})
 }

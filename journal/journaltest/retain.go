@@ -193,6 +193,10 @@ func forgettingARunAtWork(t *testing.T, s *subject) {
 	if err := r.Forget(s.Context(), part.Run); !errors.As(err, &held) || held.Lease.Owner != owner || held.Part != part {
 		t.Errorf("a run that is at work: %v", err)
 	}
+	held = nil
+	if gone, err := r.ForgetUnchanged(s.Context(), part.Run, time.Now().Add(time.Hour)); gone || !errors.As(err, &held) || held.Part != part {
+		t.Errorf("a run that is at work, and has not changed: %v, %v", gone, err)
+	}
 	if gone, err := journal.ForgetBefore(s.Context(), r, time.Now().Add(time.Hour)); err != nil || !slices.Equal(gone, []string{"old"}) {
 		t.Errorf("forgot %q, %v", gone, err)
 	}

@@ -162,6 +162,7 @@ func attempts(ctx context.Context, j journal.Journal) map[string]error {
 	}
 	if r, ok := j.(journal.Retainer); ok {
 		said["Forget"] = r.Forget(ctx, "run")
+		_, said["ForgetUnchanged"] = r.ForgetUnchanged(ctx, "run", epoch)
 		for _, err := range r.Runs(ctx) {
 			said["Runs"] = err
 			break

@@ -237,7 +237,7 @@ func (l *ledger) holding(t *quota.Ticket) (keys []*account, held bool, err error
 	return keys, held, nil
 }
 
-// renew extends the leases of all tickets but those with a damaged key, which are the error.
+// renew extends the leases of all tickets except those with a damaged key. The error names these keys.
 func (l *ledger) renew(tickets []quota.Ticket, lease time.Duration) (lost []quota.Ticket, err error) {
 	var damaged []error
 	broken := map[string]bool{} // keys

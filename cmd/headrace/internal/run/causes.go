@@ -43,7 +43,7 @@ type causeKey struct{ code, shape string }
 
 func (c *causes) count(f *results.RequestError) {
 	text := oneLine(f.Message, mostCause)
-	key := causeKey{f.Code, shape(text)}
+	key := causeKey{f.Code, oneLine(shape(f.Message), mostCause)} // not the shape of text, which is cut depending on the lengths of IDs
 	if c.all == nil {
 		c.all = map[causeKey]*Cause{}
 	}

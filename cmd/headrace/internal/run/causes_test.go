@@ -2,6 +2,7 @@ package run_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -39,4 +40,22 @@ func TestCausesAreBounded(t *testing.T) {
 		sum += c.Count
 	}
 	assert.Equal(t, int64(many+501), sum)
+}
+
+// Amounts of different lengths move the end of what is kept of a long message. That is no other cause.
+func TestALongMessageIsOneCause(t *testing.T) {
+	t.Parallel()
+	for about, rest := range map[string]string{"words": strings.Repeat("a word of the explanation ", 12), "one word": strings.Repeat("x", 290)} {
+		var o run.Outcome
+		for n := 1; n <= 1_000_000; n *= 10 {
+			o.Count(&results.Result{State: node.Failed, Err: &results.RequestError{
+				Code: "status_400", StatusCode: 400, Message: fmt.Sprintf("%d is too many: %s", n, rest),
+			}})
+		}
+		all := o.Causes()
+		require.Len(t, all, 1, about)
+		assert.Equal(t, int64(7), all[0].Count)
+		assert.LessOrEqual(t, len(all[0].Message), 200+len("..."))
+		assert.True(t, all[0].Differ)
+	}
 }
