@@ -13,7 +13,15 @@ type CapRate struct {
 	before paces   // from which it began
 }
 
-type paces struct{ calls, tokens float64 } // per second
+type paces struct{ calls, tokens float64 } // per second; no tokens: they were not paced
+
+// setPaces goes back to the paces before a trial.
+func (m *Machine) setPaces(p paces) {
+	m.Calls.Set(p.calls, m.cycle())
+	if p.tokens > 0 {
+		m.Tokens.Set(p.tokens, m.cycle())
+	}
+}
 
 const heldFor = cycleShortest // seconds without a refusal in which a cap has held
 
@@ -79,10 +87,7 @@ func (m *Machine) endCapTrial() {
 	if !c.trying {
 		return
 	}
-	m.Calls.Set(c.before.calls, m.cycle())
-	if c.before.tokens > 0 {
-		m.Tokens.Set(c.before.tokens, m.cycle())
-	}
+	m.setPaces(c.before)
 	m.Flight.Claimed = false
 	c.trying = false
 }

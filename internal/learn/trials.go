@@ -64,10 +64,7 @@ func (m *Machine) failTrials(now float64, c Call) bool {
 
 func (m *Machine) failRateTrial(now float64) {
 	before := m.Calls.Pace()
-	m.Calls.Set(m.rates.Refused(now, m.Door.rtt), m.cycle())
-	if m.tokensFrom > 0 { // else they were not paced
-		m.Tokens.Set(m.tokensFrom, m.cycle())
-	}
+	m.setPaces(paces{m.rates.Refused(now, m.Door.rtt), m.tokensFrom})
 	m.noise.Forget() // a limit that has fallen explains what was refused before
 	m.note(Decision{At: now, Kind: Cut, Of: OfCalls, From: before, To: m.Calls.Pace(), Why: WhyNotYet})
 }
