@@ -52,7 +52,7 @@ func notJSON(status int, contentType string, body []byte) string {
 	}
 	what := "JSON"
 	if json.Valid(body) {
-		what = "a JSON object or an array"
+		what = "a JSON object or array"
 	}
 	kind, _, _ := strings.Cut(contentType, ";")
 	return fmt.Sprintf("the response (%d, %s) is not %s: %q", status, cmp.Or(kind, "without a Content-Type"), what, oneLine(string(body[:min(len(body), 4*mostBody)]), mostBody))

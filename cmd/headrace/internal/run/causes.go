@@ -30,6 +30,9 @@ func (c *Cause) String() string {
 	if c.Status > 0 && c.Code != results.NotJSON {
 		name = "status " + strconv.Itoa(c.Status)
 	}
+	if strings.HasPrefix(c.Message, name) { // the response had no text
+		return c.Message
+	}
 	if c.Differ {
 		example = ", for example"
 	}

@@ -42,6 +42,12 @@ func TestCausesAreBounded(t *testing.T) {
 	assert.Equal(t, int64(many+501), sum)
 }
 
+func TestACauseWithoutAMessage(t *testing.T) {
+	t.Parallel()
+	c := run.Cause{Code: "status_400", Status: 400, Message: "status 400 Bad Request"}
+	assert.Equal(t, "status 400 Bad Request", c.String())
+}
+
 // Amounts of different lengths move the end of what is kept of a long message. That is no other cause.
 func TestALongMessageIsOneCause(t *testing.T) {
 	t.Parallel()
