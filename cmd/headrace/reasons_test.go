@@ -70,7 +70,7 @@ failures: r.errors.jsonl
 		Differ        bool
 	}{"status_400", "message 2 is too long", 400, 3, true})
 
-	status, _, errs = p.run() // those of an earlier run
+	status, _, errs = p.run("--concurrency", "1") // those of an earlier run
 	require.Equal(t, 1, status)
 	assert.Contains(t, errs, want)
 
