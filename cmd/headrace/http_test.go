@@ -335,7 +335,7 @@ func TestAnAnswerThatIsNotJSONIsAFailure(t *testing.T) {
 			said[what]++
 		}
 		assert.Equal(t, map[string]int{
-			"the response (200, application/json) is not JSON":                      len(bodies) - scalars,
+			"the response (200, application/json) is not JSON":                   len(bodies) - scalars,
 			"the response (200, application/json) is not a JSON object or array": scalars,
 		}, said)
 		assert.Equal(t, len(bodies)+1, p.provider.Counts().Arrivals)
