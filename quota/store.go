@@ -28,7 +28,8 @@ type Store interface {
 	// Cancel is End for a call that was never sent: everything is given back.
 	Cancel(ctx context.Context, t Ticket) error
 	// Renew extends leases to the given time from now, and returns the tickets with a lease that has lapsed or
-	// ended, which is not an error. Tickets without a lease are ignored.
+	// ended, which is not an error. Tickets without a lease are ignored. A key that cannot be read is an error; leases
+	// of other keys are renewed.
 	Renew(ctx context.Context, tickets []Ticket, lease time.Duration) (lost []Ticket, err error)
 	// Cooldown admits no call on key for d. It never shortens a cooldown.
 	Cooldown(ctx context.Context, key string, d time.Duration) error

@@ -218,17 +218,17 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 }
 
 const (
-	mostCauses   = 3  // causes of failures that are printed
+	mostPrinted  = 3  // causes of failures that are printed
 	mostReported = 20 // causes of failures in a report
 )
 
 // tellCauses prints the most frequent causes of the failures.
 func tellCauses(to io.Writer, all []run.Cause) {
-	for i := range all[:min(len(all), mostCauses)] {
+	for i := range all[:min(len(all), mostPrinted)] {
 		fmt.Fprintf(to, "  %s with %s\n", grouped(all[i].Count), &all[i])
 	}
 	var rest int64
-	for i := mostCauses; i < len(all); i++ {
+	for i := mostPrinted; i < len(all); i++ {
 		rest += all[i].Count
 	}
 	if rest > 0 {
