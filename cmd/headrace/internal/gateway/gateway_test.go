@@ -196,18 +196,21 @@ func TestAStoreThatIsBackIsLogged(t *testing.T) {
 		before := time.Now()
 		for range 3 {
 			<-time.After(time.Second)
-			require.ErrorIs(t, o.asked(before, fs.ErrClosed), fs.ErrClosed)
-			require.NoError(t, o.asked(before, nil))
+			require.ErrorIs(t, failure(o.asked(before, fs.ErrClosed)), fs.ErrClosed)
+			require.NoError(t, failure(o.asked(before, nil)))
 		}
 		assert.NotContains(t, text.String(), "again")
 		for range 3 {
 			<-time.After(time.Second)
-			require.NoError(t, o.asked(time.Now(), nil))
+			require.NoError(t, failure(o.asked(time.Now(), nil)))
 		}
 		assert.Equal(t, 1, strings.Count(text.String(), `level=WARN msg="the store of the shared limits is available again" share=redis://h:1/0`), text.String())
 		assert.Equal(t, 2, strings.Count(text.String(), "\n"), text.String())
 	})
 }
+
+// failure is what asked has a call fail with.
+func failure(_ time.Duration, err error) error { return err }
 
 // A damaged key is not an outage, which would be over with the next request that needs another key.
 func TestADamagedKeyOfAStoreIsLogged(t *testing.T) {
@@ -217,14 +220,14 @@ func TestADamagedKeyOfAStoreIsLogged(t *testing.T) {
 		o := outage{share: "redis://h:1/0", log: slog.New(slog.NewTextHandler(&text, nil))}
 		damaged := &fault.FieldError{Owner: "redisstore", Field: `the limits of "a"`, Problem: "damaged"}
 		for range 61 {
-			require.ErrorIs(t, o.asked(time.Now(), damaged), damaged)
+			require.ErrorIs(t, failure(o.asked(time.Now(), damaged)), damaged)
 			<-time.After(time.Second)
-			require.NoError(t, o.asked(time.Now(), nil))
+			require.NoError(t, failure(o.asked(time.Now(), nil)))
 		}
 		assert.Equal(t, 2, strings.Count(text.String(), "cannot read some of them"), text.String())
 		assert.Equal(t, 2, strings.Count(text.String(), "\n"), text.String())
 		assert.Contains(t, text.String(), `err="the limits of \"a\": damaged"`)
-		require.ErrorIs(t, o.asked(time.Now(), fs.ErrClosed), fs.ErrClosed)
+		require.ErrorIs(t, failure(o.asked(time.Now(), fs.ErrClosed)), fs.ErrClosed)
 		assert.Contains(t, text.String(), "is failing", "which is logged beside it")
 	})
 }
