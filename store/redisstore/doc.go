@@ -24,6 +24,9 @@
 // keys are not affected. If the clock of Redis is set back, the windows of a key stand still until it has caught up. With
 // noeviction, calls fail while the memory is full. [quota.WithFallback] sets what happens while Redis is unavailable.
 //
+// go-redis writes failed connections to standard error, for all of its clients in the program: Disable of its package
+// logging ends that. Calls return the same errors.
+//
 // # Cluster
 //
 // By default all keys have one hash tag, so they are on one node, and a Take from several keys is atomic. WithGroups
