@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -29,6 +30,10 @@ type Config struct {
 	// Hosts are the names, besides localhost and IP addresses, by which the page can be reached, without ports.
 	// Requests that use them need the Token.
 	Hosts []string
+
+	// Log receives the panics of requests to Listen, without their values, which may repeat a secret. If it is nil,
+	// net/http reports them to package log.
+	Log *slog.Logger
 
 	// Clients returns those that make the calls, for the table of shares. It is called about once a second while the
 	// page is open, and must return at once. Nil means there is no table. The first 100 are shown.

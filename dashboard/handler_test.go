@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -505,4 +506,39 @@ func TestListen(t *testing.T) {
 	require.ErrorIs(t, err, errClosed)
 	_, err = net.DialTimeout("tcp", at.String(), time.Second)
 	require.Error(t, err, "nothing listens any more")
+}
+
+// A panic in a request to Listen is logged, without its value.
+func TestPanicsAreLogged(t *testing.T) {
+	var text lockedText
+	s := serve(t, Config{Log: slog.New(slog.NewTextHandler(&text, nil))})
+	s.mux.HandleFunc("GET /panic", func(http.ResponseWriter, *http.Request) { panic(secret) })
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/panic", nil)
+	require.NoError(t, err)
+	resp, err := http.DefaultClient.Do(r)
+	if err == nil {
+		require.NoError(t, resp.Body.Close())
+	}
+	require.ErrorIs(t, err, io.EOF)
+	assert.Contains(t, text.String(), "a request panicked")
+	assert.Contains(t, text.String(), "TestPanicsAreLogged")
+	assert.NotContains(t, text.String(), secret)
+}
+
+// lockedText is a log that may be read at any time.
+type lockedText struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lockedText) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lockedText) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/headrace/headrace/internal/handler"
 	"github.com/headrace/headrace/internal/localhost"
 )
 
@@ -37,8 +38,12 @@ func (d *Dashboard) Listen(ctx context.Context, address string) (net.Addr, error
 	if err != nil {
 		return nil, fmt.Errorf("dashboard: %w: use another address, such as 127.0.0.1:0 for a free port", err)
 	}
+	var h http.Handler = d
+	if d.c.Log != nil {
+		h = handler.Logged(d.c.Log, d)
+	}
 	s := &http.Server{
-		Handler: d, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
 		WriteTimeout: 30 * time.Second, // streams set their own
 	}
 	end := sync.OnceFunc(func() {

@@ -110,7 +110,7 @@ type ItemOutcome struct {
 const (
 	Done    = "done"
 	Failed  = "failed"
-	Pending = "pending" // the provider does not accept the item, or the run was stopped: it may be called again
+	Pending = "pending" // the provider or the store of the limits does not accept the item, or the run was stopped: it may be called again
 )
 
 // Result is the outcome of an item.

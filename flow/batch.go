@@ -106,20 +106,26 @@ func (h *instances[S, T]) Post(ctx context.Context, s S, r *node.Report[T, T]) (
 
 // Validate implements the optional method of a handler. If the batch is inside itself, what
 // else is inside is left to the flow that it is part of.
-func (h *instances[S, T]) Validate() error {
+func (h *instances[S, T]) Validate() error { return h.check(false) }
+
+// CheckForRun is called in place of Validate before the first run.
+func (h *instances[S, T]) CheckForRun() error { return h.check(h.yes.Load()) }
+
+// check joins the problems of the handler, and unless they are vouched for, of the nodes inside.
+func (h *instances[S, T]) check(vouched bool) error {
 	p := invalid.Problems{Owner: fmt.Sprintf("node %q", h.name)}
 	if h.prep == nil {
 		p.Addf("prep", "the function is nil")
 	}
-	h.checkInner(&p)
+	h.checkInner(&p, vouched)
 	return p.Err()
 }
 
-func (h *instances[S, T]) checkInner(p *invalid.Problems) {
+func (h *instances[S, T]) checkInner(p *invalid.Problems, vouched bool) {
 	switch {
 	case invalid.Nil(h.inner):
 		p.Addf("n", "the node is nil")
-	case !h.yes.Load() && !recursive(h):
+	case !vouched && !recursive(h):
 		p.Add(validate(h.inner))
 	}
 }

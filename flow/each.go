@@ -38,7 +38,12 @@ type eachInstance[S, T any] struct {
 func (h *eachInstance[S, T]) ListItems(s S) []T { return h.items(s) }
 
 // Validate implements the optional method of a handler.
-func (h *eachInstance[S, T]) Validate() error {
+func (h *eachInstance[S, T]) Validate() error { return h.check(false) }
+
+// CheckForRun is called in place of Validate before the first run.
+func (h *eachInstance[S, T]) CheckForRun() error { return h.check(h.yes.Load()) }
+
+func (h *eachInstance[S, T]) check(vouched bool) error {
 	p := invalid.Problems{Owner: fmt.Sprintf("node %q", h.name)}
 	if h.items == nil {
 		p.Addf("items", "the function is nil")
@@ -46,6 +51,6 @@ func (h *eachInstance[S, T]) Validate() error {
 	if h.put == nil {
 		p.Addf("put", "the function is nil")
 	}
-	h.checkInner(&p)
+	h.checkInner(&p, vouched)
 	return p.Err()
 }

@@ -4,7 +4,8 @@ import "sync/atomic"
 
 // vouched is set for a container inside another one that runs: the first run of the outer one has validated everything inside.
 // Then the first run of the inner one checks only its own graph. If each of many nested flows validated all deeper ones again,
-// the time would grow with the cube of their number. A node that was changed since reports its problems when it runs.
+// the time would grow with the cube of their number. A node that was changed since reports its problems when it runs, and Validate
+// reports them at once.
 type vouched struct{ yes atomic.Bool }
 
 func (v *vouched) vouch() (first bool) { return !v.yes.Swap(true) }

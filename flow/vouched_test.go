@@ -58,3 +58,27 @@ func TestAChangeOfANestedFlowIsChecked(t *testing.T) {
 	require.Equal(t, []string{"WithMaxSteps"}, fields(err))
 	require.Empty(t, names)
 }
+
+// Validate looks at everything inside again, also after a run that did not reach it.
+func TestValidateSeesAChangeAfterARun(t *testing.T) {
+	for name, nest := range map[string]func(inner *flow.Flow[*job]) *flow.Flow[*job]{
+		"flow":     func(inner *flow.Flow[*job]) *flow.Flow[*job] { return flow.New("f", inner) },
+		"parallel": func(inner *flow.Flow[*job]) *flow.Flow[*job] { return flow.New("f", flow.Parallel("p", inner)) },
+		"batch": func(inner *flow.Flow[*job]) *flow.Flow[*job] {
+			return flow.New[*job]("f", flow.Batch("b", of[*job, job](), inner, nil))
+		},
+		"each": func(inner *flow.Flow[*job]) *flow.Flow[*job] {
+			return flow.New[*job]("f", flow.Each("b", func(*job) []job { return nil }, inner, func(*job, []job) {}))
+		},
+	} {
+		begin := node.Decide("begin", func(context.Context, *job) (node.Action, error) { return "leave", nil })
+		inner := flow.New("inner", node.Do("a", func(context.Context, *job) error { return nil }))
+		f := flow.New("outer", begin).Then(nest(inner)).End(begin, "leave")
+		_, err := f.Run(t.Context(), &job{})
+		require.NoError(t, err, name)
+		require.NoError(t, f.Validate(), name)
+
+		inner.WithMaxSteps(0)
+		require.Equal(t, []string{"WithMaxSteps"}, fields(f.Validate()), name)
+	}
+}

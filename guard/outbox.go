@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/quota"
@@ -20,7 +21,7 @@ const (
 	// promptOnce is the same for what must not be sent twice: whether it has
 	// arrived is not known.
 	promptOnce = time.Second
-	// resend is how often a store that does not answer is tried.
+	// resend is how often a store that does not answer, or fails, is tried.
 	resend = time.Second
 	// longestResend bounds for how long.
 	longestResend = 15 * time.Minute
@@ -68,7 +69,8 @@ func (o *outbox) deliver(l *letter) {
 	o.post(l)
 }
 
-// try sends once, for l. An error after the time is over is not an answer: the message may have arrived or not.
+// try sends once, for l. An error after the time is over is not an answer: the message may have arrived or not. What can be
+// sent twice is sent again after any error that the store would not repeat, such as a connection that is refused.
 func (o *outbox) try(ctx context.Context, l *letter, send func(context.Context, quota.Store) error, within time.Duration) (answered bool, err error) {
 	returned := false
 	defer func() {
@@ -82,10 +84,17 @@ func (o *outbox) try(ctx context.Context, l *letter, send func(context.Context, 
 	defer stop()
 	err = guarded(ctx, o.share.store, send)
 	returned = true
-	if answered = err == nil || ctx.Err() == nil; !answered {
+	if answered = err == nil || decided(err) || l.once != nil && ctx.Err() == nil; !answered {
 		o.slow.Store(true)
 	}
 	return answered, err
+}
+
+// decided reports whether an error of a store is about the message, and not about the store.
+func decided(err error) (yes bool) {
+	defer func() { _ = recover() }() // the methods of err are user code
+	return errors.Is(err, quota.ErrLeaseLost) || errors.Is(err, errors.ErrUnsupported) ||
+		errors.As(err, new(*fault.FieldError)) || errors.As(err, new(*fault.PanicError))
 }
 
 func guarded(ctx context.Context, s quota.Store, f func(context.Context, quota.Store) error) (err error) {

@@ -100,6 +100,44 @@ func TestTheEndOfACallDoesNotWaitForAStoreThatHangs(t *testing.T) {
 	})
 }
 
+// disconnected is a store that receives no ends while it is down.
+type disconnected struct {
+	quota.Store
+
+	down atomic.Bool
+}
+
+func (f *disconnected) End(ctx context.Context, t quota.Ticket, actual []throttle.Cost) error {
+	if f.down.Load() {
+		return errDown
+	}
+	return f.Store.End(ctx, t, actual)
+}
+
+// A store that fails for a moment, such as a Redis that is restarted, receives what ended meanwhile: otherwise the slots would
+// be taken until the leases lapse.
+func TestTheEndOfACallReachesAStoreThatFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &disconnected{Store: quota.NewMemoryStore(nil)}
+		policy := guard.Policy{Name: "api", Limits: slots(2), Store: store}
+		g, other := made(t, policy), made(t, policy)
+		store.down.Store(true)
+		begin := time.Now()
+		for range 2 {
+			require.NoError(t, g.Do(t.Context(), throttle.Cost{}, nothing))
+		}
+		assert.Zero(t, time.Since(begin), "no call waits for it")
+		time.Sleep(20 * time.Second) // the leases would lapse after 30
+		store.down.Store(false)
+		time.Sleep(2 * time.Second)
+		begin = time.Now()
+		require.NoError(t, other.Do(t.Context(), throttle.Cost{}, nothing))
+		assert.Zero(t, time.Since(begin), "the slots are free")
+		assert.Zero(t, g.Stats().StoreErrors)
+		idle(t, g, other)
+	})
+}
+
 // What has no lease must not be ended twice: it is sent when the store answers again.
 func TestWhatACallCostReachesAStoreThatHung(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -170,7 +208,7 @@ func TestNoOtherCallWaitsForAStoreThatIgnoresItsContext(t *testing.T) {
 	})
 }
 
-// A store that answers with an error is not asked again, and a store that never
+// A store that answers with an error about the message is not asked again, and a store that never
 // answers again is given up.
 func TestAnEndThatCannotBeTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -112,10 +112,26 @@ func (b *Batch[S, In, Out]) Name() string { return b.name }
 // Validate joins all problems of the settings and of the handler, each a *fault.FieldError. Run, All
 // and Stream call it first.
 func (b *Batch[S, In, Out]) Validate() error {
-	return b.validate(b.cost != nil || b.used != nil, func(p *invalid.Problems) {
+	return b.check(func() error {
 		if h, ok := b.handler.(validator); ok {
-			p.Add(validated(h))
+			return h.Validate()
 		}
+		return nil
+	})
+}
+
+// checkForRun is Validate before the first run.
+func (b *Batch[S, In, Out]) checkForRun() error {
+	if h, ok := b.handler.(vouching); ok {
+		return b.check(h.CheckForRun)
+	}
+	return b.Validate()
+}
+
+// check joins the problems of the settings and of the handler.
+func (b *Batch[S, In, Out]) check(handler func() error) error {
+	return b.validate(b.cost != nil || b.used != nil, func(p *invalid.Problems) {
+		p.Add(validated(handler))
 		b.checkJournal(p)
 		b.checkList(p)
 		if b.window != 0 && b.window < b.parallel {
@@ -127,7 +143,7 @@ func (b *Batch[S, In, Out]) Validate() error {
 // Run implements Node. A run that was stopped, by ctx or by WithOnError, or that leaves items pending,
 // fails with a *BatchError even if Post does not.
 func (b *Batch[S, In, Out]) Run(ctx context.Context, s S) (action Action, err error) {
-	if err := b.setup.Use(b.Validate); err != nil {
+	if err := b.setup.Use(b.checkForRun); err != nil {
 		return Next, err
 	}
 	ctx, of := b.started(ctx)
@@ -158,7 +174,7 @@ func (b *Batch[S, In, Out]) run(ctx context.Context, s S) (action Action, err er
 // is a *BatchError, and its Out is the zero Out or that of Unfinished. When ctx ends no item begins,
 // and running items may finish: see WithGrace. It calls neither Prep nor Post.
 func (b *Batch[S, In, Out]) All(ctx context.Context, items []In) (outs []Out, err error) {
-	if err := b.setup.Use(b.Validate); err != nil {
+	if err := b.setup.Use(b.checkForRun); err != nil {
 		return nil, err
 	}
 	ctx, of := b.started(ctx)
@@ -223,7 +239,7 @@ func (b *Batch[S, In, Out]) Stream(ctx context.Context, seq iter.Seq2[In, error]
 
 // stream returns the error of the run. It is nil if yield ended the iteration.
 func (b *Batch[S, In, Out]) stream(ctx context.Context, seq iter.Seq2[In, error], yield func(Result[In, Out]) bool) error {
-	if err := b.setup.Use(b.Validate); err != nil {
+	if err := b.setup.Use(b.checkForRun); err != nil {
 		return err
 	}
 	window := b.window

@@ -57,10 +57,14 @@ type indexed[In, Out any] interface {
 	ExecItem(ctx context.Context, index int64, in In) (Out, error)
 }
 
-// validated validates v. A panic counts as a problem.
-func validated(v validator) (err error) {
+// vouching is a handler of this module that validates less before the first run if what is inside was validated with an outer
+// flow: flow.Batch.
+type vouching interface{ CheckForRun() error }
+
+// validated calls validate. A panic counts as a problem.
+func validated(validate func() error) (err error) {
 	defer panics.Catch(&err)
-	return v.Validate()
+	return validate()
 }
 
 // Defaults can be embedded in a handler to get a Post that returns Report.Err.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/intake"
 	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/journal"
@@ -117,13 +118,14 @@ func (r *run[S, In, Out]) journalFailed(op string, err error) error {
 }
 
 // refused reports whether err is how a guard ends a call that the provider
-// rejected. What it makes of other errors is in entry.sent.
+// rejected, or that was not sent because the store of its limits failed. What it
+// makes of other errors is in entry.sent.
 func refused(err error) (yes bool) {
 	defer func() { _ = recover() }() // the methods of err are user code
 	if errors.As(err, new(*ResultError)) {
 		return false
 	}
-	return adaptive.Refused(err)
+	return adaptive.Refused(err) || errors.As(err, new(*inflight.StoreError))
 }
 
 // record returns the outcome of t for the journal.

@@ -6,8 +6,8 @@ import "fmt"
 type State uint8
 
 const (
-	// Pending has no result: the run stopped first, or the provider did not accept the item within
-	// MaxWait. Calling it again is safe.
+	// Pending has no result: the run stopped first, the provider did not accept the item within
+	// MaxWait, or the store of the limits failed. Calling it again is safe.
 	Pending State = iota
 	// Done has its Out.
 	Done

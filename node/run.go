@@ -367,8 +367,8 @@ func (r *run[S, In, Out]) tell(kind event.Kind, t *task[In, Out]) {
 }
 
 // conclude sets the state that err leaves an item in: what the stop of the run
-// cut short, its deadline leaves no time for, or the provider did not accept is
-// pending, not failed.
+// cut short, its deadline leaves no time for, the provider did not accept, or the
+// store of the limits did not admit is pending, not failed.
 func (r *run[S, In, Out]) conclude(t *task[In, Out], err error) {
 	res := &t.res
 	if e := t.entry; e != nil {

@@ -21,6 +21,7 @@ type answer struct {
 	multi   bool      // a deadline ends the stream even if nothing is written
 	renewed bool      // the server sets a deadline for each request
 	set     time.Time // when the last deadline was set
+	begun   bool      // something of the answer may have been sent
 
 	mu      sync.Mutex // guards what follows: a body may be read on another goroutine
 	bounded bool       // reads have had a deadline, or need none
@@ -90,8 +91,15 @@ func (a *answer) end() {
 	}
 }
 
+// WriteHeader implements http.ResponseWriter.
+func (a *answer) WriteHeader(status int) {
+	a.begun = a.begun || status >= http.StatusOK || status == http.StatusSwitchingProtocols
+	a.ResponseWriter.WriteHeader(status)
+}
+
 // Write implements io.Writer.
 func (a *answer) Write(p []byte) (int, error) {
+	a.begun = true
 	a.bound()
 	if a.multi {
 		defer a.clear()
@@ -101,6 +109,7 @@ func (a *answer) Write(p []byte) (int, error) {
 
 // FlushError is called by http.ResponseController.
 func (a *answer) FlushError() error {
+	a.begun = true
 	a.bound()
 	if a.multi {
 		defer a.clear()
@@ -110,6 +119,7 @@ func (a *answer) FlushError() error {
 
 // Hijack implements http.Hijacker.
 func (a *answer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	a.begun = true
 	a.clear()
 	_ = a.control.SetReadDeadline(time.Time{})
 	return a.control.Hijack()

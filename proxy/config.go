@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"crypto/tls"
+	"log/slog"
 	"math"
 	"net/http"
 	"time"
@@ -61,6 +62,9 @@ type Config struct {
 
 	// Observer receives the events of the limiters. Nil discards them.
 	Observer event.Observer
+	// Log receives panics, without their values, which may repeat a secret; their requests get a 500.
+	// If it is nil, a panic reaches the http.Server. That of Proxy.Server discards it.
+	Log *slog.Logger
 	// Base sends requests. The default is an http.Transport with many idle connections.
 	Base http.RoundTripper
 }

@@ -38,6 +38,9 @@ func fail(code Code, format string, args ...any) *failure {
 	return &failure{code: code, text: fmt.Sprintf(format, args...)}
 }
 
+// panicked is the answer for a panic of the proxy itself.
+func panicked() *failure { return fail(CodeInternal, "the proxy panicked; this is a bug") }
+
 // again reports whether the client should send the request again by itself.
 func (f *failure) again() bool {
 	switch f.code {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/headrace/headrace/internal/clock"
 	"github.com/headrace/headrace/internal/line"
+	"github.com/headrace/headrace/internal/panics"
 )
 
 const (
@@ -138,8 +139,11 @@ func (p *Proxy) start(s *shared, r *http.Request, x *exchange) {
 		broken := true
 		defer func() {
 			if v := recover(); v != nil && v != http.ErrAbortHandler { //nolint:errorlint // it is a value of panic
-				fail(CodeInternal, "the proxy panicked; this is a bug").write(s, x.to.upstream.dialect)
-				broken = false
+				p.panicked(ctx, panics.Error(v))
+				if broken = s.answered(); !broken {
+					p.tally.failed(CodeInternal)
+					panicked().write(s, x.to.upstream.dialect)
+				}
 			}
 			s.end(broken)
 		}()

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -9,12 +10,14 @@ import (
 	"time"
 
 	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/internal/account"
 	"github.com/headrace/headrace/internal/clienttrace"
 	"github.com/headrace/headrace/internal/clock"
 	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/internal/line"
+	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/presets/dialect"
 )
@@ -116,6 +119,9 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out, now := &x.out, time.Now()
 	out.init(w, r, now)
 	defer out.end()
+	if p.config.Log != nil {
+		defer x.survive(r)
+	}
 	f := p.routeOf(r, &x.to)
 	if f == nil {
 		f = p.gate.admit(r, x.to.token)
@@ -139,6 +145,36 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.said.put(out.Header(), 0, 0)
 		out.skip()
 		f.write(out, speaks)
+	}
+}
+
+// survive logs a panic, and answers its request if no part of an answer was sent. It must be deferred directly.
+func (x *exchange) survive(r *http.Request) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	if v != http.ErrAbortHandler { //nolint:errorlint // it is a value of panic
+		x.proxy.panicked(r.Context(), panics.Error(v))
+	}
+	if v == http.ErrAbortHandler || x.out.begun { //nolint:errorlint // the same
+		panic(http.ErrAbortHandler)
+	}
+	speaks := dialect.Auto
+	if x.to.upstream != nil {
+		speaks = x.to.upstream.dialect
+	}
+	x.proxy.tally.failed(CodeInternal)
+	clear(x.out.Header())
+	x.said.put(x.out.Header(), x.ticket.Waited(), x.ticket.Attempts())
+	x.out.skip()
+	panicked().write(&x.out, speaks)
+}
+
+// panicked logs a panic.
+func (p *Proxy) panicked(ctx context.Context, e *fault.PanicError) {
+	if p.config.Log != nil {
+		panics.Log(ctx, p.config.Log, "a request panicked", e)
 	}
 }
 
@@ -196,6 +232,9 @@ func (p *Proxy) send(w http.ResponseWriter, r *http.Request, x *exchange) {
 // unanswered answers a request without an answer of the upstream.
 func (p *Proxy) unanswered(w http.ResponseWriter, r *http.Request, err error) {
 	x := exchangeOf(r.Context())
+	if e, ok := errors.AsType[*fault.PanicError](err); ok {
+		p.panicked(r.Context(), e)
+	}
 	f := x.body.failed() // the server has cancelled the request for it
 	if f == nil {
 		f = failed(r.Context(), x.to.upstream, err)

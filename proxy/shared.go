@@ -125,6 +125,13 @@ func (s *shared) WriteHeader(status int) {
 	}
 }
 
+// answered reports whether the answer has begun.
+func (s *shared) answered() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.status != 0
+}
+
 // Write implements io.Writer. It waits for the slowest client when the answer is
 // too long to be kept.
 func (s *shared) Write(p []byte) (int, error) {

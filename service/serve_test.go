@@ -359,6 +359,8 @@ func TestPanics(t *testing.T) {
 	assert.Equal(t, http.StatusInternalServerError, a.status)
 	assert.Equal(t, "INTERNAL", a.json["code"])
 	assert.Contains(t, s.log.String(), "a request panicked")
+	assert.Contains(t, s.log.String(), "panicking", "the stack")
+	assert.NotContains(t, s.log.String(), panicValue)
 	a = s.post("batch", `{"checks":[{"identifier":"b","resource":"x"},{"identifier":"c","resource":"x"}]}`)
 	assert.Equal(t, http.StatusOK, a.status)
 	assert.Equal(t, 2, strings.Count(a.text, `"code":"INTERNAL"`), "each check of a batch fails by itself: %s", a.text)
@@ -454,6 +456,9 @@ func (d *down) Take(ctx context.Context, r quota.Request) (quota.Grant, error) {
 	return d.Store.Take(ctx, r)
 }
 
+// panicValue may have a secret.
+const panicValue = "out of order"
+
 type panicking struct {
 	quota.Store
 
@@ -462,7 +467,7 @@ type panicking struct {
 
 func (p *panicking) Take(ctx context.Context, r quota.Request) (quota.Grant, error) {
 	if p.all || strings.Contains(r.Demands[0].Key, "limit/") {
-		panic("out of order")
+		panic(panicValue)
 	}
 	return p.Store.Take(ctx, r)
 }

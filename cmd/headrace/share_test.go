@@ -137,12 +137,20 @@ func startRedis(p *place) string {
 	}
 	address, err := freeport.Address(p.t.Context())
 	require.NoError(p.t, err)
+	startRedisAt(p, address)
+	return address
+}
+
+// startRedisAt starts a server that can be killed before the test ends.
+func startRedisAt(p *place, address string) (kill func()) {
+	p.t.Helper()
 	_, port, err := net.SplitHostPort(address)
 	require.NoError(p.t, err)
 	cmd := exec.CommandContext(p.t.Context(), "redis-server",
 		"--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", p.t.TempDir())
 	require.NoError(p.t, cmd.Start())
-	p.t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
+	kill = sync.OnceFunc(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
+	p.t.Cleanup(kill)
 	eventually(p.t, func() bool {
 		c, err := new(net.Dialer).DialContext(p.t.Context(), "tcp", address)
 		if err == nil {
@@ -150,7 +158,35 @@ func startRedis(p *place) string {
 		}
 		return err == nil
 	})
-	return address
+	return kill
+}
+
+// A store that is restarted does not end a run, which waits for it.
+func TestTheStoreIsRestarted(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(3)
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		t.Skip("redis-server is not installed")
+	}
+	address, err := freeport.Address(t.Context())
+	require.NoError(t, err)
+	kill := startRedisAt(p, address)
+	log, err := os.Create(p.path("r.log"))
+	require.NoError(t, err)
+	cmd := p.command("run", "r.jsonl", "--api-key-env", "KEY", "--base-url", p.provider.URL()+"/v1",
+		"--share", "redis://"+address+"/0", "--limit", "bucket 1/s burst 1")
+	cmd.Stderr = log
+	require.NoError(t, cmd.Start())
+	eventually(t, func() bool { return p.provider.Counts().Arrivals > 0 })
+	kill()
+	eventually(t, func() bool { return strings.Contains(p.read("r.log"), "All requests wait until it admits calls again") })
+	startRedisAt(p, address)
+	_ = cmd.Wait()
+	require.NoError(t, log.Close())
+	assert.Zero(t, cmd.ProcessState.ExitCode(), p.read("r.log"))
+	assert.Equal(t, 3, unique(p.lines("r.results.jsonl")))
+	assert.Equal(t, 1, strings.Count(p.read("r.log"), "--share: redis://"), p.read("r.log"))
 }
 
 // The limits of one key are not those of another.

@@ -2,6 +2,10 @@
 package panics
 
 import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime"
 	"runtime/debug"
 
 	"github.com/headrace/headrace/fault"
@@ -24,4 +28,14 @@ func Error(v any) *fault.PanicError {
 		return p
 	}
 	return &fault.PanicError{Value: v, Stack: debug.Stack()}
+}
+
+// Log logs p with its stack, but its value only if that is an error of the Go runtime: any other may repeat a request,
+// and with it a secret.
+func Log(ctx context.Context, log *slog.Logger, message string, p *fault.PanicError) {
+	what := fmt.Sprintf("a value of type %T, which is left out because it may have a secret", p.Value)
+	if err, ok := p.Value.(runtime.Error); ok {
+		what = err.Error()
+	}
+	log.LogAttrs(ctx, slog.LevelError, message, slog.String("panic", what), slog.String("stack", string(p.Stack)))
 }

@@ -18,11 +18,15 @@
 // # Failures
 //
 // A method returns when its context ends, or with an error after WithTimeout, also if Redis has stopped. If the answer to
-// an operation is lost, the units count as used, and the lease lapses. No command is sent twice. A key that was evicted,
+// an operation does not come in time, the units count as used. The slots are freed once Redis responds; if the process has
+// ended by then, or the connection broke before, the lease lapses. No command is sent twice. A key that was evicted,
 // or lost by a restart or FLUSHALL, starts with full limits: if that matters, let Redis persist its data, and set
 // maxmemory-policy to noeviction. A damaged value is a *fault.FieldError about its key until Forget removes it, and other
 // keys are not affected. If the clock of Redis is set back, the windows of a key stand still until it has caught up. With
 // noeviction, calls fail while the memory is full. [quota.WithFallback] sets what happens while Redis is unavailable.
+//
+// go-redis writes failed connections to standard error, for all of its clients in the program: Disable of its package
+// logging ends that. Calls return the same errors.
 //
 // # Cluster
 //

@@ -31,3 +31,14 @@ func (s *Store) Timeouts() (dial, read time.Duration) {
 	c, _ := s.client.(goRedis).UniversalClient.(*redis.Client)
 	return c.Options().DialTimeout, c.Options().ReadTimeout
 }
+
+// Lost is how many takes without an answer may hold slots, and -1 while they are being looked at.
+func Lost(s *Store) int {
+	r := &s.reclaims
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.working && len(r.lost) == 0 {
+		return -1
+	}
+	return len(r.lost)
+}

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -58,6 +59,8 @@ type call struct {
 	args func(now time.Time) []string
 	// late is called with the reply if it came after the caller had gone; nil: not.
 	late func(reply []any)
+	// lost is called if no reply came in time, although Redis may have done it, or may yet do it; nil: not.
+	lost func()
 }
 
 // run has Redis do c. It returns when ctx ends or no answer comes in time, whatever the client does.
@@ -76,6 +79,9 @@ func (s *Store) run(ctx context.Context, c *call) ([]any, error) {
 		defer cancel()
 		defer context.AfterFunc(s.life, cancel)() //nolint:contextcheck // Close ends it too
 		reply, err := s.send(timed, c)
+		if c.lost != nil && unanswered(timed, err) {
+			c.lost()
+		}
 		if !p.Deliver(reply, wrap(err)) && err == nil && c.late != nil {
 			c.late(reply)
 		}
@@ -97,6 +103,14 @@ func (s *Store) run(ctx context.Context, c *call) ([]any, error) {
 		return nil, err
 	}
 	return p.Take()
+}
+
+// unanswered reports whether a command with this error was sent and got no answer in time.
+func unanswered(timed context.Context, err error) bool {
+	if err == nil || errors.Is(err, errBusy) {
+		return false
+	}
+	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(timed.Err(), context.DeadlineExceeded) // the client's may be first
 }
 
 // send asks with this process's idea of the time, and once more with Redis' own if calendars need that.

@@ -43,8 +43,9 @@ type Store struct {
 	calls int           // of a batch; 0: none
 	hold  time.Duration // of a batch
 
-	queues queues
-	wakes  wakes
+	queues   queues
+	wakes    wakes
+	reclaims reclaims
 }
 
 // Option is an option of Open and New.

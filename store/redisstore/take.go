@@ -148,6 +148,9 @@ func (s *Store) takeSome(ctx context.Context, h *shape, n int, late func([]quota
 			s.giveBack(grants)
 		}
 	}
+	if h.mode == take && h.leased() {
+		c.lost = func() { s.reclaims.add(s, lostTake{demands: h.Demands, id: id, n: n, lapses: time.Now().Add(h.Lease)}) }
+	}
 	reply, err := s.run(ctx, &c)
 	if err != nil {
 		return nil, about(err, func(i int) string { return h.Demands[i].Key })
@@ -199,6 +202,9 @@ func (h *shape) grants(reply []any, n int, id string) ([]quota.Grant, error) {
 	}
 	return grants, nil
 }
+
+// ticketID is the ID of the i-th call of a take.
+func ticketID(id string, i int) string { return id + "." + strconv.Itoa(i) }
 
 // refuse reads what a call waits for.
 func (h *shape) refuse(g *quota.Grant, v []int64) error {

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/service/internal/decide"
 	"github.com/headrace/headrace/service/internal/wire"
 	pb "github.com/headrace/headrace/service/ratelimitpb"
@@ -29,7 +30,7 @@ func (s *Server) problem(ctx context.Context, err error) *pb.Error {
 		return &pb.Error{Code: pb.Code_CODE_PERMIT, Message: e.Error()}
 	}
 	if e, ok := errors.AsType[*fault.PanicError](err); ok {
-		s.config.Log.LogAttrs(ctx, slog.LevelError, "panic in a call", slog.Any("panic", e.Value), slog.String("stack", string(e.Stack)))
+		panics.Log(ctx, s.config.Log, "a call panicked", e)
 		return &pb.Error{Code: pb.Code_CODE_INTERNAL, Message: "an internal error: see the log of the server"}
 	}
 	if ctx.Err() != nil {

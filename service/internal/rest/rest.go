@@ -100,7 +100,7 @@ func routeOf(path string) string {
 }
 
 func (h *Handler) panicked(r *http.Request, err *fault.PanicError) *problem {
-	h.o.Log.ErrorContext(r.Context(), "a request panicked", "err", err)
+	panics.Log(r.Context(), h.o.Log, "a request panicked", err)
 	return &problem{Status: http.StatusInternalServerError, Code: "INTERNAL", Detail: "the service failed: its log says why"}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/url"
 	"os"
@@ -105,7 +106,7 @@ func (c *serveCommand) Run(ctx context.Context, p *Program) error {
 		return errors.Join(err, l.Close())
 	}
 	defer members.Close() // after Serve, because Serve leaves the connections of members open
-	page, err := c.page(ctx, p, server)
+	page, err := c.page(ctx, p, server, config.Log)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -233,7 +234,7 @@ func openStorage(s service.Storage) (quota.Store, error) {
 }
 
 // page returns the dashboard, or nil if it is off.
-func (c *serveCommand) page(ctx context.Context, p *Program, server *service.Server) (*dashboard.Dashboard, error) {
+func (c *serveCommand) page(ctx context.Context, p *Program, server *service.Server, log *slog.Logger) (*dashboard.Dashboard, error) {
 	if at(c.Dashboard) == "" {
 		return nil, nil //nolint:nilnil // see above
 	}
@@ -242,7 +243,7 @@ func (c *serveCommand) page(ctx context.Context, p *Program, server *service.Ser
 		return nil, err
 	}
 	d, err := dashboard.New(dashboard.Config{
-		Title: "headrace serve " + p.given.path, Registry: empty, Token: c.DashboardToken, Hosts: c.Host,
+		Title: "headrace serve " + p.given.path, Registry: empty, Token: c.DashboardToken, Hosts: c.Host, Log: log,
 		Keys: func() (all []dashboard.Key) {
 			for _, b := range server.Blocked(mostBlocked) {
 				all = append(all, dashboard.Key{Name: b.Scope + "/" + b.Identifier + "/" + b.Resource, Refused: b.Refused})

@@ -18,6 +18,7 @@ import (
 	"github.com/headrace/headrace/dashboard"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/internal/handler"
 	"github.com/headrace/headrace/internal/localhost"
 	"github.com/headrace/headrace/proxy"
 	"github.com/headrace/headrace/registry"
@@ -89,7 +90,7 @@ func Open(ctx context.Context, o Options) (_ *Gateway, err error) {
 		}
 		observer = event.Tee(observer, g.page)
 	}
-	o.Proxy.Observer = observer
+	o.Proxy.Observer, o.Proxy.Log = observer, o.Log
 	p, err := proxy.New(o.Proxy)
 	if err != nil {
 		return nil, flagged(err)
@@ -125,13 +126,13 @@ func (g *Gateway) pages(ctx context.Context, o *Options) (err error) {
 			both.Handle("GET /metrics", own)
 			both.Handle("GET /healthz", own)
 		}
-		if g.Dashboard, err = g.listen(ctx, "--dashboard", o.Dashboard, o.Token, both); err != nil {
+		if g.Dashboard, err = g.listen(ctx, "--dashboard", o.Dashboard, o, both); err != nil {
 			return err
 		}
 		g.Metrics = g.Dashboard
 	}
 	if o.Metrics != "" {
-		g.Metrics, err = g.listen(ctx, "--metrics", o.Metrics, o.Token, own)
+		g.Metrics, err = g.listen(ctx, "--metrics", o.Metrics, o, own)
 	}
 	return err
 }
@@ -166,8 +167,8 @@ func (g *Gateway) health(w http.ResponseWriter, _ *http.Request) {
 }
 
 // listen serves the dashboard or the metrics.
-func (g *Gateway) listen(ctx context.Context, flag, address, token string, h http.Handler) (string, error) {
-	if err := localhost.CheckAddress(address, "set --dashboard-token"); err != nil && token == "" {
+func (g *Gateway) listen(ctx context.Context, flag, address string, o *Options, h http.Handler) (string, error) {
+	if err := localhost.CheckAddress(address, "set --dashboard-token"); err != nil && o.Token == "" {
 		return "", &settings.Error{Flag: flag, Problem: err.Error()}
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
@@ -175,7 +176,7 @@ func (g *Gateway) listen(ctx context.Context, flag, address, token string, h htt
 		return "", &settings.Error{Flag: flag, Problem: settings.Plain(err) + ": use another address"}
 	}
 	g.serve(&http.Server{
-		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: 30 * time.Second,
+		Handler: handler.Logged(o.Log, h), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: 30 * time.Second,
 		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
 	}, l)
 	return l.Addr().String(), nil

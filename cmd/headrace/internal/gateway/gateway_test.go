@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -195,18 +196,21 @@ func TestAStoreThatIsBackIsLogged(t *testing.T) {
 		before := time.Now()
 		for range 3 {
 			<-time.After(time.Second)
-			require.ErrorIs(t, o.asked(before, fs.ErrClosed), fs.ErrClosed)
-			require.NoError(t, o.asked(before, nil))
+			require.ErrorIs(t, failure(o.asked(before, fs.ErrClosed)), fs.ErrClosed)
+			require.NoError(t, failure(o.asked(before, nil)))
 		}
 		assert.NotContains(t, text.String(), "again")
 		for range 3 {
 			<-time.After(time.Second)
-			require.NoError(t, o.asked(time.Now(), nil))
+			require.NoError(t, failure(o.asked(time.Now(), nil)))
 		}
 		assert.Equal(t, 1, strings.Count(text.String(), `level=WARN msg="the store of the shared limits is available again" share=redis://h:1/0`), text.String())
 		assert.Equal(t, 2, strings.Count(text.String(), "\n"), text.String())
 	})
 }
+
+// failure is what asked has a call fail with.
+func failure(_ time.Duration, err error) error { return err }
 
 // A damaged key is not an outage, which would be over with the next request that needs another key.
 func TestADamagedKeyOfAStoreIsLogged(t *testing.T) {
@@ -216,14 +220,14 @@ func TestADamagedKeyOfAStoreIsLogged(t *testing.T) {
 		o := outage{share: "redis://h:1/0", log: slog.New(slog.NewTextHandler(&text, nil))}
 		damaged := &fault.FieldError{Owner: "redisstore", Field: `the limits of "a"`, Problem: "damaged"}
 		for range 61 {
-			require.ErrorIs(t, o.asked(time.Now(), damaged), damaged)
+			require.ErrorIs(t, failure(o.asked(time.Now(), damaged)), damaged)
 			<-time.After(time.Second)
-			require.NoError(t, o.asked(time.Now(), nil))
+			require.NoError(t, failure(o.asked(time.Now(), nil)))
 		}
 		assert.Equal(t, 2, strings.Count(text.String(), "cannot read some of them"), text.String())
 		assert.Equal(t, 2, strings.Count(text.String(), "\n"), text.String())
 		assert.Contains(t, text.String(), `err="the limits of \"a\": damaged"`)
-		require.ErrorIs(t, o.asked(time.Now(), fs.ErrClosed), fs.ErrClosed)
+		require.ErrorIs(t, failure(o.asked(time.Now(), fs.ErrClosed)), fs.ErrClosed)
 		assert.Contains(t, text.String(), "is failing", "which is logged beside it")
 	})
 }
@@ -261,4 +265,51 @@ func TestFingerprint(t *testing.T) {
 	assert.Len(t, of(secret), 12)
 	groq := (&Share{Getenv: environment(map[string]string{"OPENAI_API_KEY": "other", "GROQ_API_KEY": "same"})}).fingerprint("openai/api.groq.com")
 	assert.Equal(t, (&Share{Getenv: environment(map[string]string{"GROQ_API_KEY": "same"})}).fingerprint("api.groq.com"), groq)
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A panic in the proxy, or in a page, is logged without its value.
+func TestPanicsAreLogged(t *testing.T) {
+	t.Parallel()
+	const secret = "sk-canary-78"
+	var text lockedText
+	var all Options
+	g := open(t, func(o *Options) {
+		o.Log = slog.New(slog.NewTextHandler(&text, nil))
+		o.Proxy.Base = roundTrip(func(*http.Request) (*http.Response, error) { panic(secret) })
+		all = *o
+	})
+	status, _ := get(t, g.Base("")+"/openai/v1/models", nil)
+	assert.Equal(t, http.StatusInternalServerError, status)
+	at, err := g.listen(t.Context(), "--metrics", "127.0.0.1:0", &all, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(secret) }))
+	require.NoError(t, err)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+at, nil)
+	require.NoError(t, err)
+	_, err = (&http.Transport{DisableKeepAlives: true}).RoundTrip(r) //nolint:bodyclose // there is none
+	require.ErrorIs(t, err, io.EOF)
+
+	require.NoError(t, g.Drain(t.Context()))
+	assert.Equal(t, 2, strings.Count(text.String(), "a request panicked"), text.String())
+	assert.NotContains(t, text.String(), secret)
+}
+
+// lockedText is a log that may be read at any time.
+type lockedText struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lockedText) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lockedText) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }

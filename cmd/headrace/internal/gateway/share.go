@@ -116,16 +116,16 @@ func (s *seldom) due(now time.Time) bool {
 }
 
 // asked is a settings.Asked.
-func (o *outage) asked(began time.Time, err error) error {
+func (o *outage) asked(began time.Time, err error) (again time.Duration, failed error) {
 	if err != nil {
 		o.failed(err)
-		return err
+		return 0, err
 	}
 	// What was asked before the outage says nothing about its end.
 	if since := o.since.Load(); since != nil && began.After(*since) && o.since.CompareAndSwap(since, nil) {
 		o.log.Warn("the store of the shared limits is available again", "share", o.share)
 	}
-	return nil
+	return 0, nil
 }
 
 func (o *outage) failed(err error) {

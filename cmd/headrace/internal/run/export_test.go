@@ -45,6 +45,17 @@ func (g *Reach) Refused() { g.refused() }
 // Reached notes an answer.
 func (g *Reach) Reached() { g.reached() }
 
+// Outage is an outage.
+type Outage struct{ outage }
+
+// NewOutage returns one.
+func NewOutage(maxWait time.Duration) *Outage { return &Outage{outage{maxWait: maxWait}} }
+
+// Asked records what a store that was asked at began has answered.
+func (o *Outage) Asked(began, now time.Time, err error) (again time.Duration, news, failed string) {
+	return o.asked(began, now, err)
+}
+
 // ReachedBy describes how far a call got.
 func ReachedBy(err error) string { return reached(err) }
 

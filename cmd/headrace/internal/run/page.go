@@ -17,7 +17,7 @@ func (j *Job) page(ctx context.Context, stop context.CancelCauseFunc) (*dashboar
 		return nil, nil //nolint:nilnil // see above
 	}
 	d, err := dashboard.New(dashboard.Config{
-		Title: "headrace run " + j.title(), Guards: []*guard.Guard{j.guard}, Token: j.Token,
+		Title: "headrace run " + j.title(), Guards: []*guard.Guard{j.guard}, Token: j.Token, Log: j.Log,
 		Drain: func(context.Context) error {
 			stop(ErrInterrupted)
 			return nil

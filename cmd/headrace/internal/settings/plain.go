@@ -9,6 +9,7 @@ import (
 	"github.com/headrace/headrace/console"
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/store/sqlitestore"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -60,4 +61,15 @@ func Damaged(err error) (problem string, ok bool) {
 		return "", false
 	}
 	return f.Field + ": " + f.Problem, true
+}
+
+// Lasting reports whether an error of a store lasts until a person repairs the store. A server that does not respond, and a file
+// that another process has locked, may be available again at any time.
+func Lasting(err error) bool {
+	if _, damaged := Damaged(err); damaged || errors.As(err, new(*sqlitestore.NewerError)) {
+		return true
+	}
+	return slices.ContainsFunc([]error{
+		sqlitestore.ErrFull, sqlitestore.ErrReadOnly, sqlitestore.ErrGone, sqlitestore.ErrForeign, sqlitestore.ErrDamaged, sqlitestore.ErrUnusable,
+	}, func(of error) bool { return errors.Is(err, of) })
 }

@@ -123,8 +123,8 @@ func (r *Run) registry(asked Asked, observer event.Observer) registry.Config {
 }
 
 // Asked is called when a store was asked to admit a call, with when that was. err is nil if the store has decided, and else
-// why not. It returns the error of the call.
-type Asked func(began time.Time, err error) error
+// why not. It returns the error of the call, or how long calls wait before one of them asks again.
+type Asked func(began time.Time, err error) (again time.Duration, failed error)
 
 // Openers open the addresses of --share.
 func Openers(asked Asked) map[string]registry.Opener {
@@ -249,5 +249,9 @@ func (s *store) Take(ctx context.Context, r quota.Request) (quota.Grant, error) 
 	if err != nil && left || errors.Is(err, throttle.ErrCost) {
 		return g, err
 	}
-	return g, s.asked(began, err)
+	again, err := s.asked(began, err)
+	if again > 0 && err == nil {
+		g = quota.Grant{Wait: again, Bound: throttle.Bound{Kind: throttle.BoundByStore, Wait: again}}
+	}
+	return g, err
 }

@@ -3,6 +3,7 @@ package settings
 import (
 	"context"
 	"errors"
+	"io"
 	"path/filepath"
 	"testing"
 	"testing/synctest"
@@ -43,7 +44,7 @@ func TestAStoreThatDoesNotAnswer(t *testing.T) {
 				failures := 0
 				g, err := guard.New(guard.Policy{
 					Name: "a", Limits: throttle.Limits{Concurrency: 1},
-					Store: &store{silent{}, func(time.Time, error) error { failures++; return stop }},
+					Store: &store{silent{}, func(time.Time, error) (time.Duration, error) { failures++; return 0, stop }},
 				})
 				require.NoError(t, err)
 				ctx, cancel := context.WithTimeout(t.Context(), c.leaves)
@@ -63,11 +64,11 @@ func TestAStoreThatAnswers(t *testing.T) {
 	require.NoError(t, err)
 	defer opened.Close() //nolint:errcheck // nothing depends on it
 	answers := 0
-	s := &store{opened, func(began time.Time, err error) error {
+	s := &store{opened, func(began time.Time, err error) (time.Duration, error) {
 		require.NoError(t, err)
 		assert.False(t, began.IsZero())
 		answers++
-		return nil
+		return 0, nil
 	}}
 	r := quota.Request{Demands: []quota.Demand{{Key: "a", Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, time.Hour)}}}}}
 	for refused := range 2 {
@@ -76,4 +77,32 @@ func TestAStoreThatAnswers(t *testing.T) {
 		assert.Equal(t, refused == 1, g.Wait > 0)
 	}
 	assert.Equal(t, 2, answers)
+}
+
+// A call of a store that fails may wait for it.
+func TestACallWaitsForAStore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began, asked := time.Now(), 0
+		g, err := guard.New(guard.Policy{
+			Name: "a", Limits: throttle.Limits{Concurrency: 1},
+			Store: &store{failing{}, func(time.Time, error) (time.Duration, error) {
+				if asked++; asked == 3 {
+					return 0, io.EOF
+				}
+				return time.Second, nil
+			}},
+		})
+		require.NoError(t, err)
+		err = g.Do(t.Context(), throttle.Cost{}, func(context.Context) error { return nil })
+		require.ErrorIs(t, err, io.EOF)
+		assert.Equal(t, 2*time.Second, time.Since(began))
+	})
+}
+
+// failing is a store that is down.
+type failing struct{ Store }
+
+func (failing) Take(context.Context, quota.Request) (quota.Grant, error) {
+	return quota.Grant{}, io.ErrUnexpectedEOF
 }
