@@ -70,6 +70,44 @@ func TestAJournalThatIsDeleted(t *testing.T) {
 	assert.Contains(t, errs, "2,000 requests: 2,000 done, 0 failed, in")
 }
 
+// Lines that another program removes from the results while they are written are written again by the next run, without a call.
+func TestResultsThatAreTruncatedDuringTheRun(t *testing.T) {
+	t.Parallel()
+	for _, more := range [][]string{nil, {"--ordered"}} {
+		var cut atomic.Bool
+		var place *place
+		p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
+			if info, err := os.Stat(place.path("r.results.jsonl")); err == nil && info.Size() > 0 && cut.CompareAndSwap(false, true) {
+				_ = os.Truncate(place.path("r.results.jsonl"), 0)
+			}
+			return nil
+		}})
+		place = p
+		p.requests(2000)
+		status, _, errs := p.run(more...)
+		assert.Equal(t, 1, status, errs)
+		assert.Contains(t, errs, "headrace: the results cannot be written: r.results.jsonl was truncated or extended by another program while it was being written: running again writes all of it\n")
+		status, _, errs = p.run(more...)
+		assert.Zero(t, status, errs)
+		assert.Len(t, p.lines("r.results.jsonl"), 2000)
+		calls := p.provider.Counts().Arrivals
+		if more == nil { // otherwise the end of the output ends the calls in flight
+			assert.Equal(t, 2000, calls)
+		}
+
+		p.write("r.results.jsonl", "\x00\x00\x00\n")
+		status, _, errs = p.run(more...)
+		assert.Equal(t, 2, status)
+		assert.Contains(t, errs, "headrace: r.results.jsonl holds something other than results: move it away, and this run's lines are written again from the journal r.results.jsonl.journal; "+
+			"or overwrite it with --fresh, which sends all requests again\n")
+		require.NoError(t, os.Remove(p.path("r.results.jsonl")))
+		status, _, errs = p.run(more...)
+		assert.Zero(t, status, errs)
+		assert.Len(t, p.lines("r.results.jsonl"), 2000)
+		assert.Equal(t, calls, p.provider.Counts().Arrivals)
+	}
+}
+
 // aged copies a journal and makes all its results that old.
 func aged(t *testing.T, path string, age time.Duration) {
 	t.Helper()

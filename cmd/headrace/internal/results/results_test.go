@@ -184,6 +184,28 @@ func TestAFileThatIsGone(t *testing.T) {
 	}
 }
 
+// A run that continued to write would lose lines, and fill the gap with zeros.
+func TestAFileThatIsTruncatedByAnotherProgram(t *testing.T) {
+	t.Parallel()
+	for _, cut := range []string{"out", "errs"} {
+		dir := t.TempDir()
+		out, errs := filepath.Join(dir, "out"), filepath.Join(dir, "errs")
+		l, err := results.OpenLines(out, errs, nil, requests.OpenAI, atOnce)
+		require.NoError(t, err)
+		require.NoError(t, l.Begin())
+		first, failed := result(0, false), result(1, true)
+		require.NoError(t, l.Write(&first))
+		require.NoError(t, l.Write(&failed))
+		require.NoError(t, os.Truncate(filepath.Join(dir, cut), 0))
+		assert.ErrorContains(t, errors.Join(l.Write(&first), l.Write(&failed)), cut+" was truncated or extended by another program")
+		require.NoError(t, l.Close(), "it is reported once")
+		info, err := os.Stat(filepath.Join(dir, cut))
+		if err == nil {
+			assert.Zero(t, info.Size())
+		}
+	}
+}
+
 func TestCompact(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
