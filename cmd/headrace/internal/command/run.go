@@ -390,7 +390,7 @@ func writeReport(s *settings.Run, o *run.Outcome, err error) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(s.Report, append(text, '\n'), 0o644); err != nil { //nolint:gosec // readable by every user that can read the folder
+	if err := replace(s.Report, append(text, '\n')); err != nil {
 		return fmt.Errorf("the report cannot be written: %w", err)
 	}
 	return nil
