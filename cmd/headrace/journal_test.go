@@ -198,6 +198,33 @@ func TestFailuresOfCorrectedLinesAreReported(t *testing.T) {
 	assert.Equal(t, 3, p.provider.Counts().Arrivals)
 }
 
+// A request that was begun, and whose line was deleted before the next run, has neither a result nor a failure.
+func TestUnfinishedRequestsOfDeletedLinesAreNotFailures(t *testing.T) {
+	t.Parallel()
+	var wrong atomic.Bool
+	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
+		if wrong.Load() {
+			return &providertest.Fault{Status: 401}
+		}
+		return nil
+	}})
+	p.write("r.jsonl", request(0)+unsendable)
+	status, _, errs := p.run()
+	require.Equal(t, 1, status, errs)
+	wrong.Store(true)
+	p.requests(20)
+	status, _, errs = p.run()
+	require.Equal(t, 1, status, errs)
+	assert.Contains(t, errs, "20 requests: 0 done, 1 done before, 0 failed, 19 left, in")
+	wrong.Store(false)
+	p.write("r.jsonl", request(30))
+	status, _, errs = p.run("--report", "report.json")
+	require.Zero(t, status, errs)
+	assert.Contains(t, errs, "\n1 result of requests that are no longer in r.jsonl (--fresh leaves them out)\n")
+	assert.Contains(t, errs, "\n1 failure of requests that are no longer in r.jsonl (--retry-failed removes them from r.errors.jsonl)\n")
+	assert.Contains(t, p.read("report.json"), `"leftover": 2`)
+}
+
 // Where the results are written again, those of deleted lines are in the journal only.
 func TestResultsOfDeletedLinesThatAreLeftOutAreReported(t *testing.T) {
 	t.Parallel()

@@ -43,11 +43,11 @@ type Job struct {
 	began   time.Time      // by the first process
 	outcome Outcome
 	changes atomic.Int64 // requests that have changed
-	left    atomic.Int64 // results of requests that are no longer in the file
+	left    atomic.Int64 // records of requests that are no longer in the file, of unfinished ones too
 	stale   atomic.Int64 // results that are older than a day
 	unfit   atomic.Int64 // requests that did not fit a limit set during the run
 
-	doneBefore int64 // results that the journal had at the start
+	doneBefore, failedBefore int64 // results and failures that the journal had at the start
 }
 
 // say prints a line on standard error.

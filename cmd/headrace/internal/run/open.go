@@ -148,7 +148,7 @@ func (j *Job) mine(ctx context.Context, kept *sqlitestore.Journal) error {
 
 // opened receives the progress of the run.
 func (j *Job) opened(ctx context.Context, p journal.Progress) error {
-	j.outcome.Before, j.doneBefore = p.Done+p.Failed, p.Done
+	j.outcome.Before, j.doneBefore, j.failedBefore = p.Done+p.Failed, p.Done, p.Failed
 	for known, err := range j.journal.Runs(ctx) {
 		if err != nil {
 			return err

@@ -98,8 +98,12 @@ const mostTold = 10
 // finish completes the outcome.
 func (j *Job) finish() {
 	o := &j.outcome
-	o.Changed, o.Left, o.Stale = j.changes.Load(), j.left.Load(), j.stale.Load()
-	o.LeftBad = o.Left - min(o.Left, max(0, j.doneBefore-o.Resumed))
+	o.Changed, o.Stale = j.changes.Load(), j.stale.Load()
+	if n := j.left.Load(); n > 0 { // requests that were begun and not finished have neither a result nor a failure
+		done := min(n, max(0, j.doneBefore-o.Resumed))
+		o.LeftBad = min(n-done, max(0, j.failedBefore-j.journal.failed.Load()))
+		o.Left = done + o.LeftBad
+	}
 	o.LeftOut = j.lines != nil || j.files != nil && j.files.Rewritten()
 	o.Total = o.Done + o.Resumed + o.Failed + o.Waiting
 	if now, err := os.Stat(j.Requests); err == nil && j.scanned != nil {
