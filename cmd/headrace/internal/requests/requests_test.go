@@ -312,7 +312,7 @@ func TestTheScanCountsOpenOutput(t *testing.T) {
 
 func TestUTF16(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"\xff\xfe{\x00}\x00\n\x00{\x00", "\xfe\xff\x00{\x00}\x00\n\x00{"} {
+	for _, text := range []string{"\xff\xfe{\x00}\x00\n\x00{\x00", "\xfe\xff\x00{\x00}\x00\n\x00{", "{\x00}\x00\n\x00", "\x00{\x00}\x00\n"} {
 		n := 0
 		for _, err := range requests.Read(strings.NewReader(text), requests.OpenAI) {
 			n++
@@ -320,6 +320,25 @@ func TestUTF16(t *testing.T) {
 		}
 		assert.Equal(t, 1, n)
 	}
+}
+
+// A line that is nested too deeply is an object, so it says nothing about the format of the file.
+func TestDeepLines(t *testing.T) {
+	t.Parallel()
+	for deep, want := range map[int]string{9_000: "", 20_000: "not a request: it is nested more than 10000 levels deep, which is the maximum"} {
+		line := `{"custom_id":"a","url":"/v1/x","body":{"a":` + strings.Repeat("[", deep) + strings.Repeat("]", deep) + `}}`
+		scan, err := requests.Of(t.Context(), requests.Read(strings.NewReader(line), requests.OpenAI), requests.OpenAI, dialect.OpenAI, nil)
+		require.NoError(t, err)
+		assert.EqualValues(t, 1, scan.Lines)
+		if want == "" {
+			assert.Empty(t, scan.Problems)
+		} else {
+			assert.Equal(t, []requests.Problem{{Line: 1, Text: want}}, scan.Problems)
+		}
+	}
+	line := strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)
+	_, err := requests.Of(t.Context(), requests.Read(strings.NewReader(line), requests.OpenAI), requests.OpenAI, dialect.OpenAI, nil)
+	require.ErrorContains(t, err, "its only line is not a JSON object (line 1: not a request: it is nested more than 10000 levels deep, which is the maximum): ")
 }
 
 // A packed file under another name is one mistake, and not one for each of its lines.

@@ -104,7 +104,10 @@ func (c *caller) send(ctx context.Context, q *requests.Request, number int64) (r
 	}
 	body, err := c.read(ctx, resp)
 	_ = resp.Body.Close()
-	if err != nil {
+	switch {
+	case errors.Is(err, httpclient.CodeBodyLimit) && resp.StatusCode < http.StatusInternalServerError:
+		return c.tooLong(ctx, q, number, err)
+	case err != nil:
 		return c.broken(ctx, q, number, err)
 	}
 	return c.judge(ctx, q, number, resp, body)
@@ -124,6 +127,9 @@ func (c *caller) read(ctx context.Context, resp *http.Response) ([]byte, error) 
 	_, err := body.ReadFrom(resp.Body)
 	return body.Bytes(), err
 }
+
+// mostResponse bounds a response, in bytes after decompression.
+const mostResponse = 64 << 20
 
 // mostExpected bounds the memory that is allocated for a body before it arrives, in bytes.
 const mostExpected = 1 << 20
@@ -170,6 +176,13 @@ func (c *caller) broken(ctx context.Context, q *requests.Request, number int64, 
 	}
 	guard.Report(ctx, f)
 	return fail(failure)
+}
+
+// tooLong handles a response that was not read to its end because of its length. Another call would return as much.
+func (c *caller) tooLong(ctx context.Context, q *requests.Request, number int64, err error) (results.Answer, error) {
+	guard.Report(ctx, adaptive.Feedback{Verdict: adaptive.OK})
+	c.reach.reached()
+	return c.failed(q, number, &results.RequestError{Code: results.TooLong, Message: reached(err) + ": request less at once", Of: q.Hash()})
 }
 
 // health records whether the service works after a call for a line that did not succeed, with the status (0: none) and the words of the
@@ -235,6 +248,8 @@ func reached(err error) string {
 	switch {
 	case !errors.As(err, &failed) || failed.Unwrap() == nil:
 		return err.Error()
+	case failed.Code == httpclient.CodeBodyLimit:
+		return fmt.Sprintf("the response is longer than %d MiB, which is the maximum", mostResponse>>20)
 	case failed.Phase == httpclient.PhaseBody:
 		return "the response could not be read to its end: " + failed.Unwrap().Error()
 	case errors.Is(failed, io.EOF):
@@ -295,7 +310,7 @@ func (c *caller) failed(q *requests.Request, number int64, f *results.RequestErr
 		return fail(f)
 	}
 	what := f.Message
-	if f.Code != results.NotJSON && f.Location == "" {
+	if f.StatusCode > 0 && f.Code != results.NotJSON && f.Location == "" {
 		what = fmt.Sprintf("%d: %s", f.StatusCode, f.Message)
 	}
 	return c.end(systematic(f, string(c.scrub([]byte(c.target(q.URL))))+c.reach.proxy.through(), c.reach.proxy, what))
