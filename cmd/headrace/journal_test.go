@@ -198,7 +198,7 @@ func TestFailuresOfCorrectedLinesAreReported(t *testing.T) {
 	assert.Equal(t, 3, p.provider.Counts().Arrivals)
 }
 
-// A request that was begun, and whose line was deleted before the next run, has neither a result nor a failure.
+// A request that was begun has neither a result nor a failure if its line is deleted before the next run.
 func TestUnfinishedRequestsOfDeletedLinesAreNotFailures(t *testing.T) {
 	t.Parallel()
 	var wrong atomic.Bool

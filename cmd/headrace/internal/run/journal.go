@@ -18,7 +18,7 @@ type watched struct {
 	law    string                                        // the name under which learned limits are stored
 	opened func(context.Context, journal.Progress) error // receives the progress before anything is written
 	anew   bool                                          // the records of other settings were forgotten
-	failed atomic.Int64                                  // failures of earlier processes whose requests came up again
+	failed atomic.Int64                                  // failures of earlier processes that came up again
 
 	mu    sync.Mutex     // guards everything below
 	tried map[string]int // attempts of failures that are retried, by key
