@@ -21,6 +21,7 @@ import (
 	"github.com/headrace/headrace/httpclient"
 	"github.com/headrace/headrace/internal/ended"
 	"github.com/headrace/headrace/internal/inflight"
+	"github.com/headrace/headrace/internal/redact"
 	"github.com/headrace/headrace/internal/replay"
 	"github.com/headrace/headrace/throttle"
 )
@@ -313,7 +314,16 @@ func (c *caller) failed(q *requests.Request, number int64, f *results.RequestErr
 	if f.StatusCode > 0 && f.Code != results.NotJSON && f.Location == "" {
 		what = fmt.Sprintf("%d: %s", f.StatusCode, f.Message)
 	}
-	return c.end(systematic(f, string(c.scrub([]byte(c.target(q.URL))))+c.reach.proxy.through(), c.reach.proxy, what))
+	return c.end(systematic(f, c.shown(q)+c.reach.proxy.through(), c.reach.proxy, what))
+}
+
+// shown returns the URL to which q is sent, without the values of its query, which may be secret.
+func (c *caller) shown(q *requests.Request) string {
+	to, err := c.routes.of(q.URL, c.target)
+	if err != nil { // q was not sent
+		return c.Base.Host
+	}
+	return string(c.scrub([]byte(redact.URL(to.URL))))
 }
 
 func (c *caller) wrongKey(says string) string {
