@@ -258,6 +258,22 @@ func TestATimeThatIsNotLimited(t *testing.T) {
 	}
 }
 
+// --strict changes the exit status of an estimate to that of the run, and hides none of it.
+func TestDryRunWithStrict(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.write("r.jsonl", request(0)+unsendable+request(1))
+	status, out, errs := p.do("run", "r.jsonl", "--dry-run", "--strict")
+	assert.Equal(t, 2, status)
+	assert.Contains(t, out, "requests:  2, and 1 that cannot be sent\n")
+	assert.Contains(t, out, "results:   r.results.jsonl\n")
+	assert.Contains(t, errs, "r.jsonl:2: ")
+	assert.Contains(t, errs, "headrace: 1 of 3 lines are invalid: with --strict, the run would send nothing\n")
+	p.write("r.jsonl", request(0))
+	status, _, errs = p.do("run", "r.jsonl", "--dry-run", "--strict")
+	assert.Zero(t, status, errs)
+}
+
 // A request that a real run rejects as too large is not in the estimate.
 func TestADryRunOfRequestsThatAreTooLarge(t *testing.T) {
 	t.Parallel()

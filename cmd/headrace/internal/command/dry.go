@@ -14,6 +14,8 @@ import (
 
 // dry estimates the size and the duration of a run, and sends nothing.
 func (*runCommand) dry(ctx context.Context, p *Program, j *run.Job) error {
+	strict := j.Strict
+	j.Strict = false // the estimate is printed all the same
 	scan, err := j.Scan(ctx)
 	if err != nil {
 		return err
@@ -54,7 +56,10 @@ func (*runCommand) dry(ctx context.Context, p *Program, j *run.Job) error {
 		fmt.Fprintf(out, "time:      at least %s, because of %s\n", took.Round(time.Second), by)
 	}
 	fmt.Fprintf(out, "results:   %s\n", j.Out)
-	if bad > 0 {
+	switch {
+	case strict && scan.Bad > 0:
+		return &run.UsageError{Err: fmt.Errorf("%s of %s are invalid: with --strict, the run would send nothing", grouped(scan.Bad), plural(scan.Lines, "line"))}
+	case bad > 0:
 		return errFailed
 	}
 	return nil
