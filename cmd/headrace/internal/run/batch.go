@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"io"
 	"iter"
 
@@ -68,19 +69,25 @@ func (j *Job) batch(c *caller) *batch {
 	return b
 }
 
-// stream makes the calls of all requests, and counts their outcomes.
-func (j *Job) stream(ctx context.Context, b *batch, in io.Reader) error {
+// stream makes the calls of all requests, and counts their outcomes. If the results cannot be written any more, it stops the run; calls in
+// flight are then still recorded, for the next run to write their results.
+func (j *Job) stream(ctx context.Context, b *batch, in io.Reader, stop context.CancelCauseFunc) error {
+	var lost error
 	if j.scan != nil {
 		flow.Expect(ctx, b.Name(), int(j.scan.Lines))
 	}
 	for r, err := range b.Stream(ctx, j.input(ctx, in)) {
 		if err != nil {
-			return err
+			return errors.Join(lost, err)
 		}
-		if j.lines != nil && !waits(&r) {
-			if err := j.lines.Write(&r); err != nil {
-				j.outcome.lose(&r, j.journal != nil)
-				return err
+		if lost == nil && j.lines != nil && !waits(&r) {
+			lost = j.lines.Write(&r)
+			if lost != nil && j.journal == nil { // no result has a use any more
+				j.outcome.Waiting++
+				return lost
+			}
+			if lost != nil {
+				stop(j.plainer(lost))
 			}
 		}
 		j.outcome.count(&r)
@@ -91,7 +98,7 @@ func (j *Job) stream(ctx context.Context, b *batch, in io.Reader) error {
 			j.changed(r.In) // no request is paid for twice, and results are not mixed unnoticed
 		}
 	}
-	return nil
+	return lost
 }
 
 // input yields the requests as they are started.

@@ -63,15 +63,6 @@ func (o *Outcome) count(r *results.Result) {
 	}
 }
 
-// lose counts a result that could not be written. If the journal has it, the next run writes it.
-func (o *Outcome) lose(r *results.Result, recorded bool) {
-	if recorded {
-		o.count(r)
-	} else {
-		o.Waiting++
-	}
-}
-
 // waits reports whether r is left for the next run: it is unfinished, or the limiter never admitted it.
 func waits(r *results.Result) bool {
 	return r.State == node.Pending || r.State == node.Failed && unsent(r.Err)
