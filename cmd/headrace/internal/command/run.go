@@ -188,7 +188,8 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 	}
 	switch {
 	case errors.Is(err, run.ErrJournalGone):
-		fmt.Fprintln(to, "without it, the run cannot be resumed: start over with --fresh, which overwrites the results (move them away to keep them)")
+		fmt.Fprintln(to, "without it, the run cannot be resumed: if it was moved, put it back, or name the new path of the requests; "+
+			"otherwise start over with --fresh, which overwrites the results (move them away to keep them)")
 	case left:
 		if stopped && (stop.Reason == run.Failures || stop.Reason == run.Systematic && o.Failed > 0) && !s.RetryFailed {
 			// these failures would also stop the next run, or their cause has been removed by then
