@@ -327,15 +327,17 @@ func TestTargets(t *testing.T) {
 	p := newPlace(t, providertest.Config{})
 	p.requests(1)
 	for want, args := range map[string][]string{
-		"is a directory: use another --out":           {"--out", "."},
-		"is a directory: use another --errors":        {"--errors", "."},
-		"--out: there is no folder nowhere":           {"--out", "nowhere/o.jsonl"},
-		"--journal: there is no folder":               {"--journal", "nowhere/j"},
-		"--report: there is no folder":                {"--report", "nowhere/r.json"},
-		"is also used for REQUESTS":                   {"--out", "r.jsonl"},
-		"is also used for --out":                      {"--out", "o.jsonl", "--errors", "./o.jsonl"},
-		"only --out can be standard output":           {"--errors", "-"},
-		"--out: o.gz: files are written uncompressed": {"--out", "o.gz"},
+		"is a directory: use another --out":            {"--out", "."},
+		"is a directory: use another --errors":         {"--errors", "."},
+		"--out: there is no folder nowhere":            {"--out", "nowhere/o.jsonl"},
+		"--journal: there is no folder":                {"--journal", "nowhere/j"},
+		"--report: there is no folder":                 {"--report", "nowhere/r.json"},
+		"is also used for REQUESTS":                    {"--out", "r.jsonl"},
+		"is also used for --out":                       {"--out", "o.jsonl", "--errors", "./o.jsonl"},
+		"--errors: only --out can be standard output":  {"--errors", "-"},
+		"--journal: only --out can be standard output": {"--journal", "-"},
+		"--report: only --out can be standard output":  {"--report", "-"},
+		"--out: o.gz: files are written uncompressed":  {"--out", "o.gz"},
 	} {
 		status, _, errs := p.run(args...)
 		require.Equal(t, 2, status, errs)
