@@ -42,6 +42,33 @@ func TestRepeatedIDs(t *testing.T) {
 	})
 }
 
+// However the requests are chosen, as many as Within says fit, and with one more of the longest they would not.
+func TestWithin(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		lengths := rapid.SliceOfN(rapid.IntRange(1<<16+1, 1<<20), 0, 40).Draw(t, "lengths")
+		memory := rapid.IntRange(0, 8<<20).Draw(t, "memory")
+		most := rapid.IntRange(1, 50).Draw(t, "most")
+		got := requests.Long(lengths).Within(memory, most)
+		slices.SortFunc(lengths, func(a, b int) int { return b - a })
+		sum := func(n int) (all int) {
+			for _, l := range lengths[:min(n, len(lengths))] {
+				all += l
+			}
+			return all
+		}
+		require.True(t, got == 1 || sum(got) <= memory, "%d of %v", got, lengths)
+		require.True(t, got == most || sum(got+1) > memory, "%d of %v", got, lengths)
+		require.True(t, 1 <= got && got <= most)
+	})
+	many := make([]int, 100_000)
+	for i := range many {
+		many[i] = 100_000 + i
+	}
+	assert.Equal(t, 500, requests.Long(many).Within(500*200_000, 2000), "the longest are remembered, and not the first")
+	assert.Equal(t, 7, (*requests.Scan)(nil).Within(1, 7), "nothing is known of standard input")
+}
+
 // drawn is a line of a file with what has to come of it.
 type drawn struct {
 	text string

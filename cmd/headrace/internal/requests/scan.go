@@ -22,6 +22,7 @@ type Scan struct {
 	TooLarge int64         // requests that exceed a limit; they are not in Cost and Open
 	Large    Problem       // the first of them
 
+	long     longest
 	repeated map[int64]int64 // lines with the ID of an earlier line, and that line
 }
 
@@ -141,6 +142,7 @@ func (s *Scan) problem(line int64, text string) {
 func (s *Scan) weigh(q *Request, d dialect.Dialect, exceeds func(throttle.Cost) string) {
 	c := d.Estimate(nil, []byte(q.Body))
 	s.model(q)
+	s.long.add(len(q.Body))
 	if exceeds != nil {
 		if text := exceeds(c); text != "" {
 			if s.TooLarge++; s.TooLarge == 1 {

@@ -38,6 +38,7 @@ func (j *Job) Scan(ctx context.Context) (*requests.Scan, error) {
 		return nil, usagef("%s: %w", j.Requests, err)
 	}
 	j.takeModel()
+	j.sayFewer()
 	for _, p := range j.scan.Problems {
 		j.say(fmt.Sprintf("%s:%d: %s", j.Requests, p.Line, p.Text))
 	}
