@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"os"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -92,11 +93,17 @@ func TestResultsThatAreTruncatedDuringTheRun(t *testing.T) {
 		assert.Len(t, p.lines("r.results.jsonl"), 2000)
 		assert.Equal(t, 2000, p.provider.Counts().Arrivals, "calls that were in flight by then are recorded")
 
-		p.write("r.results.jsonl", "\x00\x00\x00\n")
+		gap := strings.Repeat("\x00", 100) + p.read("r.results.jsonl")[:300]
+		p.write("r.results.jsonl", gap)
+		status, _, errs = p.run(more...)
+		assert.Zero(t, status, errs)
+		assert.Len(t, p.lines("r.results.jsonl"), 2000)
+
+		p.write("r.results.jsonl", "mine\n")
 		status, _, errs = p.run(more...)
 		assert.Equal(t, 2, status)
 		assert.Contains(t, errs, "headrace: r.results.jsonl holds something other than results: move it away, and this run's lines are written again from the journal r.results.jsonl.journal; "+
-			"or overwrite it with --fresh, which sends all requests again\n")
+			"--fresh overwrites it, but sends all requests again\n")
 		require.NoError(t, os.Remove(p.path("r.results.jsonl")))
 		status, _, errs = p.run(more...)
 		assert.Zero(t, status, errs)

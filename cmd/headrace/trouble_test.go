@@ -372,9 +372,9 @@ func TestFilesOfSomebodyElse(t *testing.T) {
 	}
 	all := func() {
 		refused("use --fresh to overwrite it, or another --out", "--out", "notes")
-		refused("or another --errors", "--errors", "notes")
-		refused("or another --errors", "--errors", "notes", "--ordered")
-		refused("or another --errors", "--errors", "notes", "--out", "-")
+		refused("another --errors", "--errors", "notes")
+		refused("another --errors", "--errors", "notes", "--ordered")
+		refused("another --errors", "--errors", "notes", "--out", "-")
 	}
 	all()
 	require.Zero(t, p.provider.Counts().Arrivals)

@@ -121,6 +121,30 @@ func TestAFileThatIsTruncatedOrExtendedWhileItIsWritten(t *testing.T) {
 	}
 }
 
+// A file may also be truncated between the check and the write.
+func TestAGapIsNoticed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lines")
+	require.NoError(t, os.WriteFile(path, []byte("zero\nmore"), 0o600))
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, f.Close()) }()
+	for _, lines := range []int{0, 1, 2} {
+		e := appendfile.EndOf(f)
+		require.NoError(t, e.Begin(int64(len("zero\n"))))
+		for range lines {
+			_, err = e.Write([]byte("one\n"))
+			require.NoError(t, err)
+		}
+		require.NoError(t, os.Truncate(path, int64(len("zero"))))
+		_, err = e.Put([]byte("two\n"))
+		require.ErrorContains(t, err, "was truncated or extended by another program")
+		_, err = e.Write([]byte("three\n"))
+		require.ErrorContains(t, err, "was truncated or extended by another program")
+		require.NoError(t, e.Check(), "it is reported once")
+		require.NoError(t, os.WriteFile(path, []byte("zero\n"), 0o600))
+	}
+}
+
 // After a loss of power the name of a new file is there as well as its content.
 func TestSyncKeepsTheNameOfTheFile(t *testing.T) {
 	folder, links := realPath(t, t.TempDir()), realPath(t, t.TempDir())

@@ -346,6 +346,19 @@ func TestALineOfAnthropicIsAResultOfMessageBatches(t *testing.T) {
 	}
 }
 
+// A gap of zeros is what a truncation by another program leaves.
+func TestGap(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "out")
+	for content, want := range map[string]bool{
+		"\x00\x00" + `{"id":"batch_req_1","custom_id":`: true, "\x00" + `{"custom_id":"a","result":{"type":`: true, "\x00\x00": true,
+		"\x00\x00" + `"},"error":null}` + "\n" + `{"id":"batch_req_1"`: true, "\x00\x00mine\n": false, "\x00mine\nand mine\n": false, `{"id":"batch_req_1"`: false, "mine": false,
+	} {
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+		assert.Equal(t, want, results.Gap(path), "%q", content)
+	}
+}
+
 // Requests begin like results of Anthropic's form, and are not overwritten for it.
 func TestWhatIsNoFileOfResultsIsForeign(t *testing.T) {
 	t.Parallel()

@@ -80,9 +80,14 @@ func (j *Job) foreign(ctx context.Context) error {
 	for _, at := range []struct{ flag, path string }{{"--out", j.Out}, {"--errors", j.Errors}} {
 		switch {
 		case j.Fresh || at.path == results.Stdout || !results.Foreign(at.path):
+		case j.recorded(ctx) && results.Gap(at.path): // it is written again
 		case j.recorded(ctx):
-			return usagef("%s holds something other than results: move it away, and this run's lines are written again from the journal %s; or overwrite it with --fresh, which sends all requests again",
-				at.path, j.Journal)
+			remedy := "move it away" // another --out is another run
+			if at.path == j.Errors {
+				remedy = "move it away or use another --errors"
+			}
+			return usagef("%s holds something other than results: %s, and this run's lines are written again from the journal %s; --fresh overwrites it, but sends all requests again",
+				at.path, remedy, j.Journal)
 		default:
 			return usagef("%s exists, and holds something other than results: use --fresh to overwrite it, or another %s", at.path, at.flag)
 		}
