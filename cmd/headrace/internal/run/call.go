@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
@@ -156,6 +157,12 @@ func (c *caller) broken(ctx context.Context, q *requests.Request, number int64, 
 	}
 	text := c.scrub([]byte(reached(err)))
 	failure := &results.RequestError{Code: results.Network, Message: string(text), Of: q.Hash()}
+	if outOfFiles(err) { // which says nothing about the service
+		c.reach.crowded(time.Now())
+		c.tell()
+		guard.Report(ctx, adaptive.Feedback{Verdict: adaptive.Overloaded, RetryAfter: firstPause, Source: "too many open files"})
+		return fail(failure)
+	}
 	for _, code := range []httpclient.Code{httpclient.CodeDNS, httpclient.CodeConnect, httpclient.CodeConnectTimeout, httpclient.CodeTLS} {
 		if !errors.Is(err, code) {
 			continue
@@ -177,6 +184,12 @@ func (c *caller) broken(ctx context.Context, q *requests.Request, number int64, 
 	}
 	guard.Report(ctx, f)
 	return fail(failure)
+}
+
+// outOfFiles reports whether this process, or this host, has no file left for a connection.
+func outOfFiles(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) ||
+		strings.Contains(err.Error(), syscall.EMFILE.Error()) // as a resolver says it
 }
 
 // tooLong handles a response that was not read to its end because of its length. Another call would return as much.
