@@ -229,6 +229,39 @@ func TestUnfinishedRequestsOfDeletedLinesAreNotFailures(t *testing.T) {
 	assert.Contains(t, p.read("report.json"), `"leftover": 2`)
 }
 
+// A run that writes the results again, and is stopped before it has, says which are missing.
+func TestResultsThatAreNotWrittenAgainYet(t *testing.T) {
+	t.Parallel()
+	var wrong atomic.Bool
+	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
+		if wrong.Load() {
+			return &providertest.Fault{Status: 401}
+		}
+		return nil
+	}})
+	p.requests(3)
+	status, _, errs := p.run()
+	require.Zero(t, status, errs)
+	p.write("r.jsonl", request(10)+p.read("r.jsonl"))
+	wrong.Store(true)
+	const behind = "3 results recorded in r.results.jsonl.journal, but not written again to r.results.jsonl yet: the next run writes them\n"
+	status, _, errs = p.run("--concurrency", "1")
+	require.Equal(t, 1, status, errs)
+	assert.NotContains(t, errs, "not written again")
+	assert.Len(t, p.lines("r.results.jsonl"), 3)
+
+	p.write("r.results.jsonl", strings.Replace(p.read("r.results.jsonl"), "chat.completion", "chat_completion", 1))
+	status, _, errs = p.run("--concurrency", "1")
+	require.Equal(t, 1, status, errs)
+	assert.Contains(t, errs, behind)
+	assert.Empty(t, p.lines("r.results.jsonl"))
+	wrong.Store(false)
+	status, _, errs = p.run()
+	require.Zero(t, status, errs)
+	assert.NotContains(t, errs, "not written again")
+	assert.Len(t, p.lines("r.results.jsonl"), 4)
+}
+
 // Where the results are written again, those of deleted lines are in the journal only.
 func TestResultsOfDeletedLinesThatAreLeftOutAreReported(t *testing.T) {
 	t.Parallel()

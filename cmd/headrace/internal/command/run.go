@@ -164,6 +164,9 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 	tellLeft(to, o.Left-o.LeftBad, "result", s.Requests, s.Out, "--fresh leaves them out", o.LeftOut)
 	tellLeft(to, o.LeftBad, "failure", s.Requests, s.Errors, "--retry-failed removes them from "+s.Errors, o.LeftOut)
 	left := o.Waiting > 0 || err != nil
+	if left && o.Behind > 0 {
+		fmt.Fprintf(to, "%s recorded in %s, but not written again to %s yet: the next run writes them\n", plural(o.Behind, "result"), s.Journal, s.Out)
+	}
 	if o.Done+o.Resumed > 0 && s.Out != "-" {
 		fmt.Fprintln(to, "results:  "+s.Out)
 	}

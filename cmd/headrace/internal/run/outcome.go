@@ -30,6 +30,7 @@ type Outcome struct {
 	LeftBad int64 // the failures among them
 	LeftOut bool  // the files no longer contain those either
 	Stale   int64 // results of earlier processes that are older than a day
+	Behind  int64 // results of earlier processes that the file lacks, because it is being written again and the run has ended early
 	Edited  bool  // the file of requests has changed since it was scanned
 
 	Elapsed time.Duration
@@ -96,6 +97,9 @@ func (j *Job) finish() {
 		o.Left = done + o.LeftBad
 	}
 	o.LeftOut = j.lines != nil || j.files != nil && j.files.Rewritten()
+	if o.LeftOut && j.left.Load() == 0 { // otherwise all requests were looked up
+		o.Behind = max(0, j.doneBefore-o.Resumed)
+	}
 	o.Total = o.Done + o.Resumed + o.Failed + o.Waiting
 	if now, err := os.Stat(j.Requests); err == nil && j.scanned != nil {
 		o.Edited = now.Size() != j.scanned.Size() || !now.ModTime().Equal(j.scanned.ModTime())
