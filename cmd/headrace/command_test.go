@@ -289,6 +289,21 @@ func TestADryRunOfRequestsThatAreTooLarge(t *testing.T) {
 	assert.Contains(t, p.read("r.errors.jsonl"), "too_large")
 }
 
+// Lines that repeat a custom_id are not sent, and not in the estimate.
+func TestADryRunOfRepeatedRequests(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	large := strings.Replace(request(1), "Tell", strings.Repeat("Tell ", 400), 1)
+	p.write("r.jsonl", request(0)+large)
+	_, once, _ := p.do("run", "r.jsonl", "--dry-run", "--limit", "100 tokens/min")
+	assert.Contains(t, once, "requests:  1, and 1 that cannot be sent\ntoo large: 1, the first one on line 2: ")
+	p.write("r.jsonl", request(0)+large+request(0)+large+strings.Replace(request(0), `"m"`, `"other"`, 1))
+	status, out, errs := p.do("run", "r.jsonl", "--dry-run", "--limit", "100 tokens/min")
+	assert.Equal(t, 1, status, errs)
+	assert.Equal(t, strings.Replace(once, "and 1 that", "and 4 that", 1), out)
+	assert.Contains(t, errs, "r.jsonl:5: custom_id is the same as on line 1: each line needs its own\n")
+}
+
 // What the program says to the scripts.
 func TestComplete(t *testing.T) {
 	t.Parallel()

@@ -23,7 +23,7 @@ func (*runCommand) dry(ctx context.Context, p *Program, j *run.Job) error {
 	if scan == nil {
 		return &run.UsageError{Err: fmt.Errorf("--dry-run: %s can be read only once: use a regular file", j.Requests)}
 	}
-	bad, out := min(scan.Lines, scan.Bad+scan.TooLarge), terminal.Writer(p.Stdout) // a repeated line may be both
+	bad, out := scan.Bad+scan.TooLarge, terminal.Writer(p.Stdout)
 	fmt.Fprintf(out, "requests:  %s, and %s that cannot be sent\n", grouped(scan.Lines-bad), grouped(bad))
 	if scan.TooLarge > 0 {
 		fmt.Fprintf(out, "too large: %s, the first one on line %d: %s\n", grouped(scan.TooLarge), scan.Large.Line, scan.Large.Text)

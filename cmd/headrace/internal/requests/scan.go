@@ -182,6 +182,26 @@ func generates(url string) bool {
 	return strings.HasSuffix(path, ":generateContent")
 }
 
+// Repeats reports whether there are lines with the ID of an earlier line. Until Reweigh, they are among what was weighed.
+func (s *Scan) Repeats() bool { return len(s.repeated) > 0 }
+
+// Reweigh determines again what can be sent, without lines that repeat an ID. The arguments are those of Of.
+func (s *Scan) Reweigh(ctx context.Context, seq iter.Seq2[Request, error], d dialect.Dialect, exceeds func(throttle.Cost) string) error {
+	s.Models, s.Cost, s.Open, s.TooLarge, s.Large = nil, throttle.Cost{}, 0, 0, Problem{}
+	for q, err := range s.Mark(seq) {
+		if err == nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		if q.Bad == "" {
+			s.weigh(&q, d, exceeds)
+		}
+	}
+	return nil
+}
+
 // Mark yields the requests of seq. Requests with the ID of an earlier line are marked as bad, and get a different
 // ID, so that the first one keeps its result.
 func (s *Scan) Mark(seq iter.Seq2[Request, error]) iter.Seq2[Request, error] {
