@@ -354,7 +354,7 @@ func TestResponsesThatAreAllTooLong(t *testing.T) {
 	t.Cleanup(server.Close)
 	p := newPlace(t, providertest.Config{})
 	p.requests(40)
-	status, _, errs := p.do("run", "r.jsonl", "--base-url", server.URL, "--concurrency", "1")
+	status, _, errs := p.do("run", "r.jsonl", "--base-url", server.URL, "--concurrency", "1", "--max-wait", "1s")
 	require.Equal(t, 3, status, errs)
 	assert.Contains(t, errs, "all failed in the same way: the response is longer than 64 MiB, which is the maximum: request less at once. Check the requests, in particular max_tokens and n (")
 }
