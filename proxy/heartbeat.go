@@ -3,6 +3,7 @@ package proxy
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"mime"
 	"net/http"
@@ -67,7 +68,8 @@ type beating struct {
 	beaten bool         // the status 200 was sent
 	status int          // of the answer; 0: it has not begun
 	events bool         // the answer is passed on
-	text   bytes.Buffer // of an answer that is not events
+	text   bytes.Buffer // of an answer that is not events, at most mostText
+	long   bool         // the answer is longer
 }
 
 // beat begins to send comments to w. The caller ends it.
@@ -136,7 +138,9 @@ func (b *beating) Write(p []byte) (int, error) {
 	if b.events {
 		return b.ResponseWriter.Write(p)
 	}
-	b.text.Write(p[:min(len(p), max(0, mostText-b.text.Len()))])
+	fits := min(len(p), mostText-b.text.Len())
+	b.text.Write(p[:fits])
+	b.long = b.long || fits < len(p)
 	return len(p), nil
 }
 
@@ -159,10 +163,14 @@ func (b *beating) end() {
 	}
 	var text bytes.Buffer
 	isError := b.status >= http.StatusBadRequest
-	if json.Compact(&text, b.text.Bytes()) != nil || text.Len() == 0 {
+	if b.long || json.Compact(&text, b.text.Bytes()) != nil || text.Len() == 0 {
 		isError = true
 		text.Reset()
-		text.Write(fail(CodeUnreachable, "%s answered with the status %d, and not with events", b.upstream.name, b.status).body(b.upstream.dialect))
+		what := "and not with events"
+		if b.long {
+			what = fmt.Sprintf("and with more than %d MiB that are not events, which is the maximum after a heartbeat", mostText>>20)
+		}
+		text.Write(fail(CodeUnreachable, "%s answered with the status %d, %s", b.upstream.name, b.status, what).body(b.upstream.dialect))
 	}
 	event := ""
 	if isError {

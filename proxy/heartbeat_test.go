@@ -59,6 +59,11 @@ func TestHeartbeats(t *testing.T) {
 			time.Sleep(25 * time.Second)
 			_, _ = io.WriteString(w, `"`+large+`"`)
 		}, 10 * time.Second, 200, beats + `data: "` + large + "\"\n\n"},
+		"an answer that is too large": {"/openai/v1", stream, func(w http.ResponseWriter, _ *http.Request) {
+			time.Sleep(25 * time.Second)
+			_, _ = io.WriteString(w, `"`+strings.Repeat(large, 16)+`"`)
+		}, 10 * time.Second, 200, beats + "event: error\ndata: {\"error\":{\"message\":\"headrace: openai answered with the status 200, and with more than 16 MiB that are not events, which is the maximum after a heartbeat\"," +
+			"\"type\":\"headrace_error\",\"param\":null,\"code\":\"headrace_upstream_unreachable\"}}\n\n"},
 		"a large error": {
 			"/openai/v1", stream, refuses("application/json", `{"error":"`+large+`"}`), 10 * time.Second, 200,
 			beats + `event: error` + "\n" + `data: {"error":"` + large + "\"}\n\n",

@@ -258,6 +258,22 @@ func TestATimeThatIsNotLimited(t *testing.T) {
 	}
 }
 
+// --strict changes the exit status of an estimate to that of the run, and hides none of it.
+func TestDryRunWithStrict(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.write("r.jsonl", request(0)+unsendable+request(1))
+	status, out, errs := p.do("run", "r.jsonl", "--dry-run", "--strict")
+	assert.Equal(t, 2, status)
+	assert.Contains(t, out, "requests:  2, and 1 that cannot be sent\n")
+	assert.Contains(t, out, "results:   r.results.jsonl\n")
+	assert.Contains(t, errs, "r.jsonl:2: ")
+	assert.Contains(t, errs, "headrace: 1 of 3 lines are invalid: with --strict, the run would send nothing\n")
+	p.write("r.jsonl", request(0))
+	status, _, errs = p.do("run", "r.jsonl", "--dry-run", "--strict")
+	assert.Zero(t, status, errs)
+}
+
 // A request that a real run rejects as too large is not in the estimate.
 func TestADryRunOfRequestsThatAreTooLarge(t *testing.T) {
 	t.Parallel()
@@ -271,6 +287,21 @@ func TestADryRunOfRequestsThatAreTooLarge(t *testing.T) {
 	assert.Equal(t, 1, status, errs)
 	assert.Len(t, p.lines("r.results.jsonl"), 2)
 	assert.Contains(t, p.read("r.errors.jsonl"), "too_large")
+}
+
+// Lines that repeat a custom_id are not sent, and not in the estimate.
+func TestADryRunOfRepeatedRequests(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	large := strings.Replace(request(1), "Tell", strings.Repeat("Tell ", 400), 1)
+	p.write("r.jsonl", request(0)+large)
+	_, once, _ := p.do("run", "r.jsonl", "--dry-run", "--limit", "100 tokens/min")
+	assert.Contains(t, once, "requests:  1, and 1 that cannot be sent\ntoo large: 1, the first one on line 2: ")
+	p.write("r.jsonl", request(0)+large+request(0)+large+strings.Replace(request(0), `"m"`, `"other"`, 1))
+	status, out, errs := p.do("run", "r.jsonl", "--dry-run", "--limit", "100 tokens/min")
+	assert.Equal(t, 1, status, errs)
+	assert.Equal(t, strings.Replace(once, "and 1 that", "and 4 that", 1), out)
+	assert.Contains(t, errs, "r.jsonl:5: custom_id is the same as on line 1: each line needs its own\n")
 }
 
 // What the program says to the scripts.

@@ -33,7 +33,7 @@ func TestAFullDisk(t *testing.T) {
 		"failures": {"4k", []string{"--out", "o.jsonl", "--errors", "full/e.jsonl"}, "headrace: the results cannot be written: write full/e.jsonl: " + full + "\nresume", true},
 		"ordered":  {"64k", []string{"--out", "full/o.jsonl", "--ordered", "--journal", "j"}, "headrace: the results cannot be written: write full/o.jsonl: " + full + "\nresume", true},
 		"journal":  {"256k", []string{"--out", "o.jsonl", "--journal", "full/j"}, "the disk is full: free some space, and run again", true},
-		"report":   {"4k", []string{"--out", "o.jsonl", "--errors", "e.jsonl", "--report", "full/r.json"}, "headrace: the report cannot be written: write full/r.json: " + full + "\n", false},
+		"report":   {"8k", []string{"--out", "o.jsonl", "--errors", "e.jsonl", "--report", "full/r.json"}, "headrace: the report cannot be written: full/r.json: " + full + "\n", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -49,7 +49,7 @@ func TestAFullDisk(t *testing.T) {
 			args := append([]string{"run", "r.jsonl", "--errors", "e.jsonl", "--concurrency", "16", "--base-url", p.provider.URL() + "/v1"}, c.args...)
 			cmd, fill := p.command(args...), ""
 			if !c.left {
-				fill = "head -c 4096 /dev/zero >full/zeros && "
+				fill = "echo older >full/r.json && head -c 4096 /dev/zero >full/zeros && "
 			}
 			shell := exec.CommandContext(t.Context(), "unshare", inNamespace(), "sh", "-c",
 				`mount -t tmpfs -o size=`+c.size+` none full && `+fill+`"$0" "$@"; s=$?; cp full/* kept && umount full && cp kept/* full; exit $s`)
@@ -60,6 +60,12 @@ func TestAFullDisk(t *testing.T) {
 			assert.Contains(t, errs, c.want)
 			assert.LessOrEqual(t, strings.Count(errs, full), 1, errs)
 			assert.Equal(t, c.left, strings.Contains(errs, " left, in "), errs)
+			if !c.left {
+				assert.Equal(t, "older\n", p.read("kept/r.json"), "a report that cannot be written leaves the older one")
+				files, err := os.ReadDir(p.path("kept"))
+				require.NoError(t, err)
+				assert.Len(t, files, 2, "and no part of the new one")
+			}
 
 			status, _, errs = p.do(args...)
 			require.Equal(t, 1, status, errs)

@@ -401,6 +401,22 @@ func TestDoctorReadsTheSameFlags(t *testing.T) {
 	assert.Contains(t, out, "nothing is wrong with the environment")
 }
 
+// What is wrong with an argument is reported under its own flag, and what was examined is not missing from the result.
+func TestDoctorNamesItsOwnFlags(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	for _, at := range []string{"http://127.0.0.1:1/", "127.0.0.1:1 2", "8788"} {
+		status, out, _ := p.examine("--dashboard", at)
+		assert.Equal(t, 4, status)
+		assert.Contains(t, out, `--dashboard: "`+at+`" is not a host and port, such as 127.0.0.1:8788`)
+		assert.NotContains(t, out, "--addr")
+	}
+	status, out, _ := p.examine("--preset", "openai/tier1")
+	assert.Zero(t, status)
+	assert.Regexp(t, `(?m)^preset openai/tier1, of \d{4}-\d\d-\d\d$`, out)
+	assert.Contains(t, out, "\nnothing is wrong\n")
+}
+
 // Each finding has its row in the guide.
 func TestEachFindingIsInTheGuide(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"compress/gzip"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -307,11 +308,64 @@ func TestResponsesThatBreakOff(t *testing.T) {
 	}
 }
 
+// A response that is too long is not requested again: it was paid for, and the next one would be as long.
+func TestResponsesThatAreTooLong(t *testing.T) {
+	t.Parallel()
+	part := strings.Repeat("y", 1<<20)
+	p := newPlace(t, providertest.Config{})
+	for status, want := range map[int]string{
+		200: "the response is longer than 64 MiB, which is the maximum: request less at once",
+		500: "the response is longer than 64 MiB, which is the maximum",
+	} {
+		var calls atomic.Int64
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			calls.Add(1)
+			w.WriteHeader(status)
+			for range 65 {
+				_, _ = io.WriteString(w, part)
+			}
+		}))
+		t.Cleanup(server.Close)
+		p.requests(1)
+		code, _, errs := p.do("run", "r.jsonl", "--base-url", server.URL, "--max-attempts", "2", "--fresh")
+		assert.Equal(t, 1, code, errs)
+		failed := p.lines("r.errors.jsonl")
+		require.Len(t, failed, 1, errs)
+		assert.Equal(t, want, failed[0].Error.Message)
+		if status == 200 {
+			assert.EqualValues(t, 1, calls.Load())
+			assert.Equal(t, "response_too_large", failed[0].Error.Code)
+		} else {
+			assert.EqualValues(t, 2, calls.Load(), "a 500 may be another response next time")
+			assert.Equal(t, "network", failed[0].Error.Code)
+		}
+	}
+}
+
+// If all responses are too long, the run stops and names what to change.
+func TestResponsesThatAreAllTooLong(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		packed := gzip.NewWriter(w)
+		_, _ = packed.Write(make([]byte, 64<<20+1))
+		_ = packed.Close()
+	}))
+	t.Cleanup(server.Close)
+	p := newPlace(t, providertest.Config{})
+	p.requests(40)
+	status, _, errs := p.do("run", "r.jsonl", "--base-url", server.URL, "--concurrency", "1", "--max-wait", "1s")
+	require.Equal(t, 3, status, errs)
+	assert.Contains(t, errs, "all failed in the same way: the response is longer than 64 MiB, which is the maximum: request less at once. Check the requests, in particular max_tokens and n (")
+}
+
 // A 2xx with a body that is not JSON has no result: the file of results would contain a web page as an answer.
 func TestAnAnswerThatIsNotJSONIsAFailure(t *testing.T) {
 	t.Parallel()
 	bodies := []string{"<html>login</html>", "data: {}\n\ndata: [DONE]\n\n", `{"choices":[`, "OK", "\x1b[2Jno", `"ok"`, "null", " 17\n"}
 	const scalars = 3 // at the end: they are JSON
+	deep := strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)
+	bodies = append([]string{deep}, bodies...)
 	p := newPlace(t, providertest.Config{Fault: func(r providertest.Request) *providertest.Fault {
 		for i, body := range bodies {
 			if strings.Contains(r.Messages[0].Content, ">"+string(rune('0'+i))+"<") {
@@ -335,8 +389,9 @@ func TestAnAnswerThatIsNotJSONIsAFailure(t *testing.T) {
 			said[what]++
 		}
 		assert.Equal(t, map[string]int{
-			"the response (200, application/json) is not JSON":                   len(bodies) - scalars,
-			"the response (200, application/json) is not a JSON object or array": scalars,
+			"the response (200, application/json) is not JSON":                         len(bodies) - scalars - 1,
+			"the response (200, application/json) is not JSON of at most 10000 levels": 1,
+			"the response (200, application/json) is not a JSON object or array":       scalars,
 		}, said)
 		assert.Equal(t, len(bodies)+1, p.provider.Counts().Arrivals)
 	}

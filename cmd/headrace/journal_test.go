@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"os"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -63,11 +64,52 @@ func TestAJournalThatIsDeleted(t *testing.T) {
 	status, _, errs := p.do(args...)
 	assert.Equal(t, 1, status, errs)
 	assert.Contains(t, errs, "headrace: the journal r.results.jsonl.journal failed: it was deleted, moved or replaced during the run\n"+
-		"without it, the run cannot be resumed: start over with --fresh, which overwrites the results (move them away to keep them)\n")
+		"without it, the run cannot be resumed: if it was moved, put it back, or name the new path of the requests; otherwise start over with --fresh, which overwrites the results (move them away to keep them)\n")
 	assert.NotContains(t, errs, "resume with")
 	status, _, errs = p.do(append(args, "--fresh")...)
 	assert.Zero(t, status, errs)
 	assert.Contains(t, errs, "2,000 requests: 2,000 done, 0 failed, in")
+}
+
+// Lines that another program removes from the results while they are written are written again by the next run, without a call.
+func TestResultsThatAreTruncatedDuringTheRun(t *testing.T) {
+	t.Parallel()
+	for _, more := range [][]string{nil, {"--ordered"}} {
+		var cut atomic.Bool
+		var place *place
+		p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
+			if info, err := os.Stat(place.path("r.results.jsonl")); err == nil && info.Size() > 0 && cut.CompareAndSwap(false, true) {
+				_ = os.Truncate(place.path("r.results.jsonl"), 0)
+			}
+			return nil
+		}})
+		place = p
+		p.requests(2000)
+		status, _, errs := p.run(more...)
+		assert.Equal(t, 1, status, errs)
+		assert.Contains(t, errs, "headrace: the results cannot be written: r.results.jsonl was truncated or extended by another program while it was being written: running again writes all of it\n")
+		status, _, errs = p.run(more...)
+		assert.Zero(t, status, errs)
+		assert.Len(t, p.lines("r.results.jsonl"), 2000)
+		assert.Equal(t, 2000, p.provider.Counts().Arrivals, "calls that were in flight by then are recorded")
+
+		gap := strings.Repeat("\x00", 100) + p.read("r.results.jsonl")[:300]
+		p.write("r.results.jsonl", gap)
+		status, _, errs = p.run(more...)
+		assert.Zero(t, status, errs)
+		assert.Len(t, p.lines("r.results.jsonl"), 2000)
+
+		p.write("r.results.jsonl", "mine\n")
+		status, _, errs = p.run(more...)
+		assert.Equal(t, 2, status)
+		assert.Contains(t, errs, "headrace: r.results.jsonl holds something other than results: move it away, and this run's lines are written again from the journal r.results.jsonl.journal; "+
+			"--fresh overwrites it, but sends all requests again\n")
+		require.NoError(t, os.Remove(p.path("r.results.jsonl")))
+		status, _, errs = p.run(more...)
+		assert.Zero(t, status, errs)
+		assert.Len(t, p.lines("r.results.jsonl"), 2000)
+		assert.Equal(t, 2000, p.provider.Counts().Arrivals)
+	}
 }
 
 // aged copies a journal and makes all its results that old.
@@ -158,6 +200,66 @@ func TestFailuresOfCorrectedLinesAreReported(t *testing.T) {
 	assert.Contains(t, errs, "\n1 failure of requests that are no longer in r.jsonl: kept in the journal, but removed from r.errors.jsonl\n")
 	assert.NoFileExists(t, p.path("r.errors.jsonl"))
 	assert.Equal(t, 3, p.provider.Counts().Arrivals)
+}
+
+// A request that was begun has neither a result nor a failure if its line is deleted before the next run.
+func TestUnfinishedRequestsOfDeletedLinesAreNotFailures(t *testing.T) {
+	t.Parallel()
+	var wrong atomic.Bool
+	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
+		if wrong.Load() {
+			return &providertest.Fault{Status: 401}
+		}
+		return nil
+	}})
+	p.write("r.jsonl", request(0)+unsendable)
+	status, _, errs := p.run()
+	require.Equal(t, 1, status, errs)
+	wrong.Store(true)
+	p.requests(20)
+	status, _, errs = p.run()
+	require.Equal(t, 1, status, errs)
+	assert.Contains(t, errs, "20 requests: 0 done, 1 done before, 0 failed, 19 left, in")
+	wrong.Store(false)
+	p.write("r.jsonl", request(30))
+	status, _, errs = p.run("--report", "report.json")
+	require.Zero(t, status, errs)
+	assert.Contains(t, errs, "\n1 result of requests that are no longer in r.jsonl (--fresh leaves them out)\n")
+	assert.Contains(t, errs, "\n1 failure of requests that are no longer in r.jsonl (--retry-failed removes them from r.errors.jsonl)\n")
+	assert.Contains(t, p.read("report.json"), `"leftover": 2`)
+}
+
+// A run that writes the results again, and is stopped before it has, says which are missing.
+func TestResultsThatAreNotWrittenAgainYet(t *testing.T) {
+	t.Parallel()
+	var wrong atomic.Bool
+	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
+		if wrong.Load() {
+			return &providertest.Fault{Status: 401}
+		}
+		return nil
+	}})
+	p.requests(3)
+	status, _, errs := p.run()
+	require.Zero(t, status, errs)
+	p.write("r.jsonl", request(10)+p.read("r.jsonl"))
+	wrong.Store(true)
+	const behind = "3 results recorded in r.results.jsonl.journal, but not written again to r.results.jsonl yet: the next run writes them\n"
+	status, _, errs = p.run("--concurrency", "1")
+	require.Equal(t, 1, status, errs)
+	assert.NotContains(t, errs, "not written again")
+	assert.Len(t, p.lines("r.results.jsonl"), 3)
+
+	p.write("r.results.jsonl", strings.Replace(p.read("r.results.jsonl"), "chat.completion", "chat_completion", 1))
+	status, _, errs = p.run("--concurrency", "1")
+	require.Equal(t, 1, status, errs)
+	assert.Contains(t, errs, behind)
+	assert.Empty(t, p.lines("r.results.jsonl"))
+	wrong.Store(false)
+	status, _, errs = p.run()
+	require.Zero(t, status, errs)
+	assert.NotContains(t, errs, "not written again")
+	assert.Len(t, p.lines("r.results.jsonl"), 4)
 }
 
 // Where the results are written again, those of deleted lines are in the journal only.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -75,6 +76,20 @@ func TestTheKeyIsTakenOut(t *testing.T) {
 			assert.NotContains(t, strings.ToLower(said), `\u0073\u006b`, hows) // sk, as JSON may spell it
 		}
 	}
+}
+
+// A key in the url of the lines is sent, and appears in no output and no file.
+func TestAKeyInTheURLOfTheLines(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault { return &providertest.Fault{Status: 404} }})
+	p.requests(20)
+	lines := strings.ReplaceAll(p.read("r.jsonl"), "/v1/chat/completions", "/v1/chat/completions?key="+canary+"&v=2")
+	cmd := p.command("run", "-", "--base-url", p.provider.URL()+"/v1", "--log-level", "debug", "--report", "report.json")
+	cmd.Stdin = strings.NewReader(lines)
+	require.NoError(t, os.Remove(p.path("r.jsonl")))
+	status, _, errs := p.end(cmd, cmd.Run)
+	require.Equal(t, 3, status, errs)
+	assert.Contains(t, errs, p.provider.URL()+"/v1/chat/completions?key=REDACTED&v=REDACTED all failed in the same way: 404")
 }
 
 // net/http logs what follows a response on its connection. That is text of the provider, which may repeat the key.

@@ -327,15 +327,17 @@ func TestTargets(t *testing.T) {
 	p := newPlace(t, providertest.Config{})
 	p.requests(1)
 	for want, args := range map[string][]string{
-		"is a directory: use another --out":           {"--out", "."},
-		"is a directory: use another --errors":        {"--errors", "."},
-		"--out: there is no folder nowhere":           {"--out", "nowhere/o.jsonl"},
-		"--journal: there is no folder":               {"--journal", "nowhere/j"},
-		"--report: there is no folder":                {"--report", "nowhere/r.json"},
-		"is also used for REQUESTS":                   {"--out", "r.jsonl"},
-		"is also used for --out":                      {"--out", "o.jsonl", "--errors", "./o.jsonl"},
-		"only --out can be standard output":           {"--errors", "-"},
-		"--out: o.gz: files are written uncompressed": {"--out", "o.gz"},
+		"is a directory: use another --out":            {"--out", "."},
+		"is a directory: use another --errors":         {"--errors", "."},
+		"--out: there is no folder nowhere":            {"--out", "nowhere/o.jsonl"},
+		"--journal: there is no folder":                {"--journal", "nowhere/j"},
+		"--report: there is no folder":                 {"--report", "nowhere/r.json"},
+		"is also used for REQUESTS":                    {"--out", "r.jsonl"},
+		"is also used for --out":                       {"--out", "o.jsonl", "--errors", "./o.jsonl"},
+		"--errors: only --out can be standard output":  {"--errors", "-"},
+		"--journal: only --out can be standard output": {"--journal", "-"},
+		"--report: only --out can be standard output":  {"--report", "-"},
+		"--out: o.gz: files are written uncompressed":  {"--out", "o.gz"},
 	} {
 		status, _, errs := p.run(args...)
 		require.Equal(t, 2, status, errs)
@@ -355,6 +357,47 @@ func TestTargets(t *testing.T) {
 	assert.Len(t, files, 2, "nothing is left behind")
 }
 
+// seen closes a channel when a text was written to it.
+type seen struct {
+	mu   sync.Mutex
+	text strings.Builder
+	want string
+	done chan struct{} // nil once it is closed
+}
+
+// Write implements io.Writer.
+func (s *seen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.text.Write(p); s.done != nil && strings.Contains(s.text.String(), s.want) {
+		close(s.done)
+		s.done = nil
+	}
+	return len(p), nil
+}
+
+// A limit on open files says nothing about the service: the run continues with as many connections as there may be.
+func TestTooManyOpenFiles(t *testing.T) {
+	t.Parallel()
+	short := make(chan struct{})
+	p := newPlace(t, providertest.Config{Reply: func(providertest.Request) string {
+		select {
+		case <-short:
+		case <-t.Context().Done(): // the run has failed
+		}
+		return "done"
+	}})
+	p.requests(100)
+	cmd := p.command("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1", "--progress", "off")
+	shell := exec.CommandContext(t.Context(), "sh", "-c", `ulimit -n 40; exec "$0" "$@"`)
+	errs := &seen{want: "too many open files: calls wait until connections are closed. Raise the limit on open files (ulimit -n), or set a lower --concurrency\n", done: short}
+	shell.Args, shell.Dir, shell.Env, shell.Stderr = append(shell.Args, cmd.Args...), cmd.Dir, cmd.Env, errs
+	require.NoError(t, shell.Run(), "%s", &errs.text)
+	assert.Equal(t, 1, strings.Count(errs.text.String(), "too many open files"))
+	assert.Len(t, p.lines("r.results.jsonl"), 100)
+	assert.Equal(t, 100, p.provider.Counts().Arrivals)
+}
+
 // Files of other programs are neither emptied nor cut, whatever the journal contains.
 func TestFilesOfSomebodyElse(t *testing.T) {
 	t.Parallel()
@@ -370,9 +413,9 @@ func TestFilesOfSomebodyElse(t *testing.T) {
 	}
 	all := func() {
 		refused("use --fresh to overwrite it, or another --out", "--out", "notes")
-		refused("or another --errors", "--errors", "notes")
-		refused("or another --errors", "--errors", "notes", "--ordered")
-		refused("or another --errors", "--errors", "notes", "--out", "-")
+		refused("another --errors", "--errors", "notes")
+		refused("another --errors", "--errors", "notes", "--ordered")
+		refused("another --errors", "--errors", "notes", "--out", "-")
 	}
 	all()
 	require.Zero(t, p.provider.Counts().Arrivals)

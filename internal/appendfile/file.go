@@ -40,7 +40,8 @@ func Parse(text string) (p Position, ok bool) {
 // File is a file that is locked for as long as it is open. It is not safe for concurrent use.
 type File struct {
 	f       *os.File
-	out     *bufio.Writer
+	end     *End
+	out     *bufio.Writer // to end
 	at      Position
 	dirty   bool // there is something that is not on disk
 	told    bool // a write has failed, and its caller knows of it
@@ -67,7 +68,8 @@ func open(path string, present func(*os.File) error) (*File, error) {
 			return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
 		}
 		if present(f) == nil {
-			return &File{f: f, out: bufio.NewWriterSize(f, 1<<16), syncDir: syncdir.Sync}, nil
+			end := EndOf(f)
+			return &File{f: f, end: end, out: bufio.NewWriterSize(end, 1<<16), syncDir: syncdir.Sync}, nil
 		}
 		if err := f.Close(); err != nil { // it was removed before the lock
 			return nil, err
@@ -133,13 +135,12 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli) //nolint:gochecknoglobals // 
 
 // Continue cuts the file behind at, where the next line goes.
 func (f *File) Continue(at Position) error {
-	if err := f.f.Truncate(at.End); err != nil {
+	if err := f.end.Begin(at.End); err != nil {
 		return err
 	}
-	_, err := f.f.Seek(at.End, io.SeekStart)
-	f.out.Reset(f.f)
+	f.out.Reset(f.end)
 	f.at, f.dirty, f.told = at, true, false
-	return err
+	return nil
 }
 
 // Write adds a line, which ends with a newline.
@@ -154,7 +155,8 @@ func (f *File) Write(line []byte) error {
 }
 
 // Sync makes what was written durable, and the name of the file with it, and returns where the file ends. It fails
-// if the file is not at its path any more: what is written there is lost.
+// if the file is not at its path any more, because what is written there is lost, and if another program has truncated or
+// extended it.
 func (f *File) Sync() (Position, error) {
 	if !f.dirty {
 		return f.at, nil
@@ -191,7 +193,7 @@ func (f *File) syncName() error {
 	return err
 }
 
-// Close writes what is left and closes the file.
+// Close writes what is left and closes the file. It fails if another program has truncated or extended the file.
 func (f *File) Close() error { return errors.Join(f.flush(), f.f.Close()) }
 
 // CloseUsed is Close. An empty file is removed.
@@ -201,7 +203,11 @@ func (f *File) flush() error {
 	if f.told {
 		return nil
 	}
-	return f.out.Flush()
+	err := f.out.Flush()
+	if err == nil {
+		err = f.end.Check()
+	}
+	return err
 }
 
 // CloseUsed closes f. An empty file is removed while it is locked, as another process may open it after that. A link

@@ -91,6 +91,60 @@ func TestAFileThatIsReplacedWhileItIsWritten(t *testing.T) {
 	require.ErrorContains(t, err, "was deleted, moved or replaced")
 }
 
+// A write after that would leave a gap of zeros, or overwrite what another program has written.
+func TestAFileThatIsTruncatedOrExtendedWhileItIsWritten(t *testing.T) {
+	for name, size := range map[string]int64{"emptied": 0, "cut": 2, "extended": 10} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "lines")
+			f := open(t, path)
+			require.NoError(t, f.Continue(appendfile.Position{}))
+			require.NoError(t, f.Write([]byte("one\n")))
+			_, err := f.Sync()
+			require.NoError(t, err)
+			require.NoError(t, os.Truncate(path, size))
+			require.NoError(t, f.Write([]byte("two\n")), "it is buffered")
+			_, err = f.Sync()
+			require.ErrorContains(t, err, path+" was truncated or extended by another program while it was being written: running again writes all of it")
+			info, err := os.Stat(path)
+			require.NoError(t, err)
+			assert.Equal(t, size, info.Size(), "nothing is written behind a gap, or over other lines")
+			require.NoError(t, f.Close(), "it is reported once")
+
+			f = open(t, path)
+			require.NoError(t, f.Continue(appendfile.Position{}))
+			require.NoError(t, f.Write([]byte("one\n")))
+			_, err = f.Sync()
+			require.NoError(t, err)
+			require.NoError(t, os.Truncate(path, size))
+			require.ErrorContains(t, f.Close(), "was truncated or extended", "after the last write, too")
+		})
+	}
+}
+
+// A file may also be truncated between the check and the write.
+func TestAGapIsNoticed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lines")
+	require.NoError(t, os.WriteFile(path, []byte("zero\nmore"), 0o600))
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, f.Close()) }()
+	for _, lines := range []int{0, 1, 2} {
+		e := appendfile.EndOf(f)
+		require.NoError(t, e.Begin(int64(len("zero\n"))))
+		for range lines {
+			_, err = e.Write([]byte("one\n"))
+			require.NoError(t, err)
+		}
+		require.NoError(t, os.Truncate(path, int64(len("zero"))))
+		_, err = e.Put([]byte("two\n"))
+		require.ErrorContains(t, err, "was truncated or extended by another program")
+		_, err = e.Write([]byte("three\n"))
+		require.ErrorContains(t, err, "was truncated or extended by another program")
+		require.NoError(t, e.Check(), "it is reported once")
+		require.NoError(t, os.WriteFile(path, []byte("zero\n"), 0o600))
+	}
+}
+
 // After a loss of power the name of a new file is there as well as its content.
 func TestSyncKeepsTheNameOfTheFile(t *testing.T) {
 	folder, links := realPath(t, t.TempDir()), realPath(t, t.TempDir())

@@ -1,9 +1,20 @@
 package jsonwalk
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"encoding/json"
+	"strings"
+)
 
-// maxNesting is how deep lists and objects may be nested, as in encoding/json.
-const maxNesting = 10_000
+// MaxNesting is how deep lists and objects may be nested, as in encoding/json.
+const MaxNesting = 10_000
+
+// TooDeep reports whether text, which is not Valid, is nested deeper than MaxNesting, and has no other mistake up to there.
+func TooDeep(text []byte) bool {
+	var value json.RawMessage
+	err := json.Unmarshal(text, &value)
+	return err != nil && strings.HasSuffix(err.Error(), "exceeded max depth")
+}
 
 // Valid is json.Valid, in a fraction of its time.
 func Valid(text []byte) bool {
@@ -39,7 +50,7 @@ func Compact(text []byte) []byte {
 
 // check reports whether text is one JSON value, and whether there is white space around or between its parts.
 func check(text []byte) (valid, spaced bool) {
-	var objects [maxNesting/64 + 1]uint64 // a bit for each level that is open: it is an object
+	var objects [MaxNesting/64 + 1]uint64 // a bit for each level that is open: it is an object
 	depth, i := 0, 0
 	space := func() {
 		for i < len(text) && (text[i] == ' ' || text[i] == '\n' || text[i] == '\r' || text[i] == '\t') {
@@ -48,7 +59,7 @@ func check(text []byte) (valid, spaced bool) {
 	}
 	open := func(object uint64) bool {
 		i++
-		if depth++; depth > maxNesting {
+		if depth++; depth > MaxNesting {
 			return false
 		}
 		word, bit := &objects[depth/64], depth%64

@@ -159,7 +159,7 @@ const (
 // ask sends a request to the dashboard, and decodes the response.
 func (c *ctlCommand) ask(ctx context.Context, method, path string, body, into any) (text []byte, err error) {
 	if _, _, err := net.SplitHostPort(c.Addr); err != nil {
-		return nil, &settings.Error{Flag: "--addr", Problem: fmt.Sprintf("%q is not a host and port, such as 127.0.0.1:8788", c.Addr)}
+		return nil, &settings.Error{Flag: c.flag(), Problem: fmt.Sprintf("%q is not a host and port, such as 127.0.0.1:8788", c.Addr)}
 	}
 	ctx, end := context.WithTimeout(ctx, ctlTimeout)
 	defer end()
@@ -171,7 +171,7 @@ func (c *ctlCommand) ask(ctx context.Context, method, path string, body, into an
 	}
 	req, err := http.NewRequestWithContext(ctx, method, "http://"+c.Addr+path, &b)
 	if err != nil {
-		return nil, &settings.Error{Flag: "--addr", Problem: fmt.Sprintf("%q is not a host and port, such as 127.0.0.1:8788", c.Addr)}
+		return nil, &settings.Error{Flag: c.flag(), Problem: fmt.Sprintf("%q is not a host and port, such as 127.0.0.1:8788", c.Addr)}
 	}
 	if c.Token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.Token)

@@ -14,6 +14,8 @@ import (
 
 // dry estimates the size and the duration of a run, and sends nothing.
 func (*runCommand) dry(ctx context.Context, p *Program, j *run.Job) error {
+	strict := j.Strict
+	j.Strict = false // the estimate is printed all the same
 	scan, err := j.Scan(ctx)
 	if err != nil {
 		return err
@@ -21,7 +23,7 @@ func (*runCommand) dry(ctx context.Context, p *Program, j *run.Job) error {
 	if scan == nil {
 		return &run.UsageError{Err: fmt.Errorf("--dry-run: %s can be read only once: use a regular file", j.Requests)}
 	}
-	bad, out := min(scan.Lines, scan.Bad+scan.TooLarge), terminal.Writer(p.Stdout) // a repeated line may be both
+	bad, out := scan.Bad+scan.TooLarge, terminal.Writer(p.Stdout)
 	fmt.Fprintf(out, "requests:  %s, and %s that cannot be sent\n", grouped(scan.Lines-bad), grouped(bad))
 	if scan.TooLarge > 0 {
 		fmt.Fprintf(out, "too large: %s, the first one on line %d: %s\n", grouped(scan.TooLarge), scan.Large.Line, scan.Large.Text)
@@ -54,7 +56,10 @@ func (*runCommand) dry(ctx context.Context, p *Program, j *run.Job) error {
 		fmt.Fprintf(out, "time:      at least %s, because of %s\n", took.Round(time.Second), by)
 	}
 	fmt.Fprintf(out, "results:   %s\n", j.Out)
-	if bad > 0 {
+	switch {
+	case strict && scan.Bad > 0:
+		return &run.UsageError{Err: fmt.Errorf("%s of %s are invalid: with --strict, the run would send nothing", grouped(scan.Bad), plural(scan.Lines, "line"))}
+	case bad > 0:
 		return errFailed
 	}
 	return nil

@@ -10,3 +10,6 @@ func Meant(word string, names []string) string { return meant(word, names) }
 
 // Patient returns the Patience of a program that gives its calls that long to end.
 func Patient(grace time.Duration) time.Duration { return (&Program{calls: grace}).Patience() }
+
+// Replace replaces the content of a file.
+func Replace(path string, text []byte) error { return replace(path, text) }

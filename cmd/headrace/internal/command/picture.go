@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/demo"
@@ -57,7 +56,7 @@ func (s *scene) draw(path string, l *provider.Ledger, joined *demo.Joined) error
 	if err := s.SVG(&out); err != nil {
 		return err
 	}
-	if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil { //nolint:gosec // readable by every user that can read the folder
+	if err := replace(path, out.Bytes()); err != nil {
 		return fmt.Errorf("the picture cannot be written: %w", err)
 	}
 	return nil

@@ -164,6 +164,9 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 	tellLeft(to, o.Left-o.LeftBad, "result", s.Requests, s.Out, "--fresh leaves them out", o.LeftOut)
 	tellLeft(to, o.LeftBad, "failure", s.Requests, s.Errors, "--retry-failed removes them from "+s.Errors, o.LeftOut)
 	left := o.Waiting > 0 || err != nil
+	if left && o.Behind > 0 {
+		fmt.Fprintf(to, "%s recorded in %s, but not written again to %s yet: the next run writes them\n", plural(o.Behind, "result"), s.Journal, s.Out)
+	}
 	if o.Done+o.Resumed > 0 && s.Out != "-" {
 		fmt.Fprintln(to, "results:  "+s.Out)
 	}
@@ -188,7 +191,8 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 	}
 	switch {
 	case errors.Is(err, run.ErrJournalGone):
-		fmt.Fprintln(to, "without it, the run cannot be resumed: start over with --fresh, which overwrites the results (move them away to keep them)")
+		fmt.Fprintln(to, "without it, the run cannot be resumed: if it was moved, put it back, or name the new path of the requests; "+
+			"otherwise start over with --fresh, which overwrites the results (move them away to keep them)")
 	case left:
 		if stopped && (stop.Reason == run.Failures || stop.Reason == run.Systematic && o.Failed > 0) && !s.RetryFailed {
 			// these failures would also stop the next run, or their cause has been removed by then
@@ -390,7 +394,7 @@ func writeReport(s *settings.Run, o *run.Outcome, err error) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(s.Report, append(text, '\n'), 0o644); err != nil { //nolint:gosec // readable by every user that can read the folder
+	if err := replace(s.Report, append(text, '\n')); err != nil {
 		return fmt.Errorf("the report cannot be written: %w", err)
 	}
 	return nil

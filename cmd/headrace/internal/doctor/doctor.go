@@ -41,6 +41,7 @@ type Report struct {
 	Configuration *Configuration `json:"configuration,omitempty"`
 	Stores        []*Store       `json:"stores"`
 	Groups        []*Group       `json:"groups"`
+	Presets       []Preset       `json:"presets,omitempty"` // of Options.Presets
 	Program       *Program       `json:"program,omitempty"`
 	Service       *Service       `json:"service,omitempty"`
 	Environment   []Variable     `json:"environment"`
@@ -88,6 +89,12 @@ func Examine(ctx context.Context, o Options) (*Report, error) {
 	return x.Report, nil
 }
 
+// Preset is an examined preset.
+type Preset struct {
+	ID   string `json:"id"`
+	Date string `json:"date"` // of its numbers
+}
+
 // checkShare validates the address itself.
 func (x *examination) checkShare() error {
 	scheme, rest, ok := strings.Cut(x.Share, ":")
@@ -99,12 +106,13 @@ func (x *examination) checkShare() error {
 
 // presets examines the presets of --preset.
 func (x *examination) presets() {
-	for _, id := range x.Presets {
+	for _, id := range x.Options.Presets {
 		row, err := presets.Lookup(id)
 		if err != nil {
 			x.add(Problem, ConfigInvalid, "--preset", "", "%s", settings.Plain(err))
 			continue
 		}
+		x.Report.Presets = append(x.Report.Presets, Preset{string(row.ID), row.Date()})
 		x.stale(&row, "--preset")
 	}
 }

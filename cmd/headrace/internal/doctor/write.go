@@ -22,6 +22,12 @@ func (r *Report) WritePlaces(to io.Writer) {
 	for _, g := range r.Groups {
 		g.write(to)
 	}
+	for _, preset := range r.Presets {
+		fmt.Fprintf(to, "preset %s, of %s\n", preset.ID, preset.Date)
+	}
+	if len(r.Presets) > 0 {
+		fmt.Fprintln(to)
+	}
 	if s := r.Service; s != nil {
 		fmt.Fprintf(to, "service %s: %s", s.Address, s.Status)
 		if s.Breaker != "" {
@@ -207,7 +213,7 @@ func (r *Report) WriteFindings(to io.Writer) {
 		fmt.Fprintln(to)
 	}
 	switch {
-	case r.Healthy && r.Configuration == nil && len(r.Stores)+len(r.Groups) == 0 && r.Program == nil && r.Service == nil:
+	case r.Healthy && r.Configuration == nil && len(r.Stores)+len(r.Groups)+len(r.Presets) == 0 && r.Program == nil && r.Service == nil:
 		fmt.Fprintln(to, "nothing is wrong with the environment; to examine limits, name a configuration, --share ADDRESS or --dashboard ADDR")
 		return
 	case r.Healthy:

@@ -15,3 +15,12 @@ func Twice(ids []string, most int) (found map[int64]int64, err error) {
 		return nil
 	})
 }
+
+// Long is a scan of requests with bodies of these lengths.
+func Long(lengths []int) *Scan {
+	s := &Scan{}
+	for _, n := range lengths {
+		s.long.add(n)
+	}
+	return s
+}

@@ -37,7 +37,7 @@ func Read(r io.Reader, f Format) iter.Seq2[Request, error] {
 				switch {
 				case bytes.HasPrefix(text, []byte("\x1f\x8b")):
 					err, text = errPacked, nil
-				case bytes.HasPrefix(text, []byte("\xff\xfe")), bytes.HasPrefix(text, []byte("\xfe\xff")):
+				case isUTF16(text):
 					err, text = errUTF16, nil
 				}
 			}
@@ -69,6 +69,16 @@ func requestOf(text []byte, tooLong bool, n int64, f Format) Request {
 }
 
 var errPacked = errors.New("they are compressed with gzip: use a file name that ends in .gz, or decompress standard input with zcat")
+
+// isUTF16 reports whether a file that begins with text is UTF-16, with a byte order mark or without one.
+func isUTF16(text []byte) bool {
+	for _, begin := range []string{"\xff\xfe", "\xfe\xff", "{\x00", "\x00{", "[\x00", "\x00["} {
+		if bytes.HasPrefix(text, []byte(begin)) {
+			return true
+		}
+	}
+	return false
+}
 
 var errUTF16 = errors.New("they are UTF-16, as PowerShell writes it: save them as UTF-8")
 

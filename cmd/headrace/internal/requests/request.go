@@ -148,7 +148,10 @@ const (
 	correctedJSON = "correct the JSON: each line has to be an object"
 )
 
-// notObject describes text that is not an object, and how to correct a file of such lines; both are empty if it is one, or null.
+var tooDeep = fmt.Sprintf("it is nested more than %d levels deep, which is the maximum", jsonwalk.MaxNesting) //nolint:gochecknoglobals // a constant
+
+// notObject describes text that is not an object, and how to correct a file of such lines; both are empty if it is one, or null. There
+// is no remedy for an object that is nested too deeply.
 func notObject(text []byte) (problem, remedy string) {
 	remedy = remedyFor(text)
 	var line map[string]json.RawMessage
@@ -161,6 +164,10 @@ func notObject(text []byte) (problem, remedy string) {
 	}
 	problem = err.Error()
 	switch syntax, ok := errors.AsType[*json.SyntaxError](err); {
+	case jsonwalk.TooDeep(text):
+		if problem = tooDeep; text[0] == '{' {
+			remedy = ""
+		}
 	case strings.HasPrefix(problem, "unexpected end"):
 		switch text[0] {
 		case '{':

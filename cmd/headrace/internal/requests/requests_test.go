@@ -42,6 +42,33 @@ func TestRepeatedIDs(t *testing.T) {
 	})
 }
 
+// However the requests are chosen, as many as Within says fit, and with one more of the longest they would not.
+func TestWithin(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		lengths := rapid.SliceOfN(rapid.IntRange(1<<16+1, 1<<20), 0, 40).Draw(t, "lengths")
+		memory := rapid.IntRange(0, 8<<20).Draw(t, "memory")
+		most := rapid.IntRange(1, 50).Draw(t, "most")
+		got := requests.Long(lengths).Within(memory, most)
+		slices.SortFunc(lengths, func(a, b int) int { return b - a })
+		sum := func(n int) (all int) {
+			for _, l := range lengths[:min(n, len(lengths))] {
+				all += l
+			}
+			return all
+		}
+		require.True(t, got == 1 || sum(got) <= memory, "%d of %v", got, lengths)
+		require.True(t, got == most || sum(got+1) > memory, "%d of %v", got, lengths)
+		require.True(t, 1 <= got && got <= most)
+	})
+	many := make([]int, 100_000)
+	for i := range many {
+		many[i] = 100_000 + i
+	}
+	assert.Equal(t, 500, requests.Long(many).Within(500*200_000, 2000), "the longest are remembered, and not the first")
+	assert.Equal(t, 7, (*requests.Scan)(nil).Within(1, 7), "nothing is known of standard input")
+}
+
 // drawn is a line of a file with what has to come of it.
 type drawn struct {
 	text string
@@ -312,7 +339,7 @@ func TestTheScanCountsOpenOutput(t *testing.T) {
 
 func TestUTF16(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"\xff\xfe{\x00}\x00\n\x00{\x00", "\xfe\xff\x00{\x00}\x00\n\x00{"} {
+	for _, text := range []string{"\xff\xfe{\x00}\x00\n\x00{\x00", "\xfe\xff\x00{\x00}\x00\n\x00{", "{\x00}\x00\n\x00", "\x00{\x00}\x00\n"} {
 		n := 0
 		for _, err := range requests.Read(strings.NewReader(text), requests.OpenAI) {
 			n++
@@ -320,6 +347,25 @@ func TestUTF16(t *testing.T) {
 		}
 		assert.Equal(t, 1, n)
 	}
+}
+
+// A line that is nested too deeply is an object, so it says nothing about the format of the file.
+func TestDeepLines(t *testing.T) {
+	t.Parallel()
+	for deep, want := range map[int]string{9_000: "", 20_000: "not a request: it is nested more than 10000 levels deep, which is the maximum"} {
+		line := `{"custom_id":"a","url":"/v1/x","body":{"a":` + strings.Repeat("[", deep) + strings.Repeat("]", deep) + `}}`
+		scan, err := requests.Of(t.Context(), requests.Read(strings.NewReader(line), requests.OpenAI), requests.OpenAI, dialect.OpenAI, nil)
+		require.NoError(t, err)
+		assert.EqualValues(t, 1, scan.Lines)
+		if want == "" {
+			assert.Empty(t, scan.Problems)
+		} else {
+			assert.Equal(t, []requests.Problem{{Line: 1, Text: want}}, scan.Problems)
+		}
+	}
+	line := strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)
+	_, err := requests.Of(t.Context(), requests.Read(strings.NewReader(line), requests.OpenAI), requests.OpenAI, dialect.OpenAI, nil)
+	require.ErrorContains(t, err, "its only line is not a JSON object (line 1: not a request: it is nested more than 10000 levels deep, which is the maximum): ")
 }
 
 // A packed file under another name is one mistake, and not one for each of its lines.

@@ -22,6 +22,7 @@ type Scan struct {
 	TooLarge int64         // requests that exceed a limit; they are not in Cost and Open
 	Large    Problem       // the first of them
 
+	long     longest
 	repeated map[int64]int64 // lines with the ID of an earlier line, and that line
 }
 
@@ -141,6 +142,7 @@ func (s *Scan) problem(line int64, text string) {
 func (s *Scan) weigh(q *Request, d dialect.Dialect, exceeds func(throttle.Cost) string) {
 	c := d.Estimate(nil, []byte(q.Body))
 	s.model(q)
+	s.long.add(len(q.Body))
 	if exceeds != nil {
 		if text := exceeds(c); text != "" {
 			if s.TooLarge++; s.TooLarge == 1 {
@@ -178,6 +180,26 @@ func generates(url string) bool {
 		return true
 	}
 	return strings.HasSuffix(path, ":generateContent")
+}
+
+// Repeats reports whether there are lines with the ID of an earlier line. Until Reweigh, they are among what was weighed.
+func (s *Scan) Repeats() bool { return len(s.repeated) > 0 }
+
+// Reweigh determines again what can be sent, without lines that repeat an ID. The arguments are those of Of.
+func (s *Scan) Reweigh(ctx context.Context, seq iter.Seq2[Request, error], d dialect.Dialect, exceeds func(throttle.Cost) string) error {
+	s.Models, s.Cost, s.Open, s.TooLarge, s.Large = nil, throttle.Cost{}, 0, 0, Problem{}
+	for q, err := range s.Mark(seq) {
+		if err == nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		if q.Bad == "" {
+			s.weigh(&q, d, exceeds)
+		}
+	}
+	return nil
 }
 
 // Mark yields the requests of seq. Requests with the ID of an earlier line are marked as bad, and get a different

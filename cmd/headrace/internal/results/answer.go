@@ -40,7 +40,8 @@ func Compact(body []byte) (text string, ok bool) {
 
 // Codes of failures that are not an HTTP status. The code of an HTTP status is of the form status_400.
 const (
-	NotJSON  = "not_json" // the status is 2xx, but the body cannot be an answer
+	NotJSON  = "not_json"           // the status is 2xx, but the body cannot be an answer
+	TooLong  = "response_too_large" // the response is longer than what is read
 	BadLine  = "bad_line"
 	TooLarge = "too_large" // for a cap set by the user
 	Network  = "network"

@@ -68,7 +68,7 @@ func messageErrorType(f *RequestError) string {
 	switch f.Code {
 	case BadLine, TooLarge:
 		return "invalid_request_error"
-	case Network, Internal, NotJSON:
+	case Network, Internal, NotJSON, TooLong:
 		return "api_error"
 	}
 	kind := map[int]string{

@@ -18,18 +18,31 @@ const (
 const longestBegin = 4096
 
 // Foreign reports whether the file at path contains anything but lines of this package.
-func Foreign(path string) bool {
+func Foreign(path string) bool { return !beginsWith(path, begins) }
+
+// Gap reports whether the file at path begins with zeros in place of lines of this package, which another program has removed while the file
+// was being written.
+func Gap(path string) bool {
+	return beginsWith(path, func(text string) bool {
+		rest := strings.TrimLeft(text, "\x00")
+		_, next, _ := strings.Cut(rest, "\n") // the gap may end within a line
+		return text[0] == 0 && (begins(rest) || next != "" && begins(next))
+	})
+}
+
+// beginsWith calls is with the beginning of the file at path, if it is a file that can be read.
+func beginsWith(path string, is func(text string) bool) bool {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return false // opening a pipe would block until there is a writer
+		return true // opening a pipe would block until there is a writer
 	}
 	f, err := os.Open(path) //nolint:gosec // the user names it
 	if err != nil {
-		return false
+		return true // the next one to open it returns the error
 	}
 	defer func() { _ = f.Close() }()
 	got := make([]byte, longestBegin)
 	n, _ := io.ReadFull(f, got)
-	return !begins(string(got[:n]))
+	return n == 0 || is(string(got[:n]))
 }
 
 // begins reports whether text is the beginning of a line of this package. The line of a killed process may be incomplete.

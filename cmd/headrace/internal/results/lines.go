@@ -14,8 +14,15 @@ import (
 // pipes, and for results in the order of the requests.
 type Lines struct {
 	out, errs io.Writer
-	files     []*os.File
+	files     []file
 	format    requests.Format
+}
+
+// file is an open file, and its end.
+type file struct {
+	*os.File
+
+	end *appendfile.End
 }
 
 // Stdout is the path of standard output.
@@ -32,14 +39,20 @@ func OpenLines(out, errs string, stdout io.Writer, format requests.Format, opene
 		if err != nil {
 			return nil, fmt.Errorf("the results cannot be written: %w", err)
 		}
-		l.out, l.files = f, append(l.files, f)
+		l.out = l.add(f)
 	}
 	f, err := opener(errs, func() (*os.File, error) { return open(errs, "--errors") })
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("the failures cannot be written: %w", err), l.Close())
 	}
-	l.errs, l.files = f, append(l.files, f)
+	l.errs = l.add(f)
 	return l, nil
+}
+
+func (l *Lines) add(f *os.File) io.Writer {
+	end := appendfile.EndOf(f)
+	l.files = append(l.files, file{f, end})
+	return end
 }
 
 func open(path, flag string) (*os.File, error) {
@@ -60,10 +73,8 @@ func open(path, flag string) (*os.File, error) {
 // Begin empties files that can be truncated.
 func (l *Lines) Begin() error {
 	for _, f := range l.files {
-		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-			if err := f.Truncate(0); err != nil {
-				return err
-			}
+		if err := f.end.Begin(0); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -86,7 +97,7 @@ func (l *Lines) Write(r *Result) error {
 func (l *Lines) Close() error {
 	var err error
 	for _, f := range l.files {
-		err = errors.Join(err, appendfile.Present(f), appendfile.CloseUsed(f))
+		err = errors.Join(err, f.end.Check(), appendfile.Present(f.File), appendfile.CloseUsed(f.File))
 	}
 	return err
 }

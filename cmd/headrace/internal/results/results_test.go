@@ -184,6 +184,28 @@ func TestAFileThatIsGone(t *testing.T) {
 	}
 }
 
+// A run that continued to write would lose lines, and fill the gap with zeros.
+func TestAFileThatIsTruncatedByAnotherProgram(t *testing.T) {
+	t.Parallel()
+	for _, cut := range []string{"out", "errs"} {
+		dir := t.TempDir()
+		out, errs := filepath.Join(dir, "out"), filepath.Join(dir, "errs")
+		l, err := results.OpenLines(out, errs, nil, requests.OpenAI, atOnce)
+		require.NoError(t, err)
+		require.NoError(t, l.Begin())
+		first, failed := result(0, false), result(1, true)
+		require.NoError(t, l.Write(&first))
+		require.NoError(t, l.Write(&failed))
+		require.NoError(t, os.Truncate(filepath.Join(dir, cut), 0))
+		assert.ErrorContains(t, errors.Join(l.Write(&first), l.Write(&failed)), cut+" was truncated or extended by another program")
+		require.NoError(t, l.Close(), "it is reported once")
+		info, err := os.Stat(filepath.Join(dir, cut))
+		if err == nil {
+			assert.Zero(t, info.Size())
+		}
+	}
+}
+
 func TestCompact(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
@@ -321,6 +343,19 @@ func TestALineOfAnthropicIsAResultOfMessageBatches(t *testing.T) {
 			In: requests.Request{ID: "r"}, State: node.Failed, Err: &results.RequestError{Code: "status", StatusCode: status, Text: `"<html>"`},
 		})
 		assert.Contains(t, failed, `"error":{"type":"`+want+`"`)
+	}
+}
+
+// A gap of zeros is what a truncation by another program leaves.
+func TestGap(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "out")
+	for content, want := range map[string]bool{
+		"\x00\x00" + `{"id":"batch_req_1","custom_id":`: true, "\x00" + `{"custom_id":"a","result":{"type":`: true, "\x00\x00": true,
+		"\x00\x00" + `"},"error":null}` + "\n" + `{"id":"batch_req_1"`: true, "\x00\x00mine\n": false, "\x00mine\nand mine\n": false, `{"id":"batch_req_1"`: false, "mine": false,
+	} {
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+		assert.Equal(t, want, results.Gap(path), "%q", content)
 	}
 }
 

@@ -95,6 +95,8 @@ func systematic(f *results.RequestError, from string, via proxy, what string) *S
 	switch status := f.StatusCode; {
 	case f.Code == results.NotJSON:
 		check = "--base-url, and whether a proxy or a login page responds in place of the service"
+	case f.Code == results.TooLong:
+		check = "the requests, in particular max_tokens and n"
 	case status == http.StatusProxyAuthRequired && via != (proxy{}):
 		check = via.credentials()
 	case redirects(status):

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/headrace/headrace/internal/jsonwalk"
 )
 
 // requestID returns the provider's ID of the call.
@@ -51,8 +53,11 @@ func notJSON(status int, contentType string, body []byte) string {
 		return fmt.Sprintf("the response (%d) has no body", status)
 	}
 	what := "JSON"
-	if json.Valid(body) {
+	switch {
+	case json.Valid(body):
 		what = "a JSON object or array"
+	case jsonwalk.TooDeep(body):
+		what = fmt.Sprintf("JSON of at most %d levels", jsonwalk.MaxNesting)
 	}
 	kind, _, _ := strings.Cut(contentType, ";")
 	return fmt.Sprintf("the response (%d, %s) is not %s: %q", status, cmp.Or(kind, "without a Content-Type"), what, oneLine(string(body[:min(len(body), 4*mostBody)]), mostBody))

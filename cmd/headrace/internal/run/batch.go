@@ -2,6 +2,8 @@ package run
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"iter"
 
@@ -15,13 +17,14 @@ import (
 )
 
 const (
-	mostWorkers = 2000 // over HTTP/1.1, each has a connection of its own
-	mostEarly   = 200  // requests that are started while an earlier one is retried
-	unwritten   = 256  // results that may wait for the disk while other requests go on
+	mostWorkers = 2000    // over HTTP/1.1, each has a connection of its own
+	mostEarly   = 200     // requests that are started while an earlier one is retried
+	unwritten   = 256     // results that may wait for the disk while other requests go on
+	mostMemory  = 1 << 30 // of the requests that are worked on, in bytes; the process takes about twice as much
 )
 
 // workers is the number of requests that are worked on at the same time. Without a cap on calls in flight, it is the
-// number that the controller Measured admits: the guard bounds the calls.
+// number that the controller Measured admits, unless the requests would take too much memory: the guard bounds the calls.
 func (j *Job) workers() int {
 	if n := j.Spec.Limits.Concurrency; n > 0 {
 		if j.Ordered { // results that are early wait for requests that are retried, and other requests have to continue meanwhile
@@ -29,11 +32,34 @@ func (j *Job) workers() int {
 		}
 		return n
 	}
+	return j.scan.Within(mostMemory, j.usualWorkers())
+}
+
+// usualWorkers is the number of workers for requests of a usual length.
+func (j *Job) usualWorkers() int {
 	var law adaptive.Measured
 	if p, err := presets.Lookup(string(j.Spec.Preset)); err == nil {
 		law.Prior = p.Prior()
 	}
 	return min(law.WithDefaults().Max, mostWorkers)
+}
+
+// window is how many requests may be read while the result of an earlier one is not written.
+func (j *Job) window() int {
+	n := j.workers()
+	usual := 4*n + unwritten
+	if j.Ordered && j.Spec.Limits.Concurrency == 0 { // early results wait, together with their requests
+		return max(n, j.scan.Within(mostMemory, usual))
+	}
+	return usual
+}
+
+// sayFewer says that long requests leave memory for fewer calls.
+func (j *Job) sayFewer() {
+	if n := j.workers(); j.Spec.Limits.Concurrency == 0 && n < j.usualWorkers() {
+		j.say(fmt.Sprintf("%s has long lines: at most %d calls are in flight, so that their requests take up to %d MiB of memory (--concurrency sets another number)",
+			j.Requests, n, mostMemory>>20))
+	}
 }
 
 type batch = node.Batch[node.None, requests.Request, results.Answer]
@@ -44,7 +70,7 @@ const batchName = "requests"
 func (j *Job) batch(c *caller) *batch {
 	b := node.Map(batchName, c.call).
 		WithParallel(j.workers()).
-		WithWindow(4*j.workers() + unwritten).
+		WithWindow(j.window()).
 		Within(j.guard).
 		WithRetry(retry.Policy{MaxAttempts: j.MaxAttempts, Except: []error{results.ErrUnsent}}).
 		WithCost(c.cost).
@@ -68,19 +94,25 @@ func (j *Job) batch(c *caller) *batch {
 	return b
 }
 
-// stream makes the calls of all requests, and counts their outcomes.
-func (j *Job) stream(ctx context.Context, b *batch, in io.Reader) error {
+// stream makes the calls of all requests, and counts their outcomes. If the results cannot be written any more, it stops the run; calls in
+// flight are then still recorded, for the next run to write their results.
+func (j *Job) stream(ctx context.Context, b *batch, in io.Reader, stop context.CancelCauseFunc) error {
+	var lost error
 	if j.scan != nil {
 		flow.Expect(ctx, b.Name(), int(j.scan.Lines))
 	}
 	for r, err := range b.Stream(ctx, j.input(ctx, in)) {
 		if err != nil {
-			return err
+			return errors.Join(lost, err)
 		}
-		if j.lines != nil && !waits(&r) {
-			if err := j.lines.Write(&r); err != nil {
-				j.outcome.lose(&r, j.journal != nil)
-				return err
+		if lost == nil && j.lines != nil && !waits(&r) {
+			lost = j.lines.Write(&r)
+			if lost != nil && j.journal == nil { // no result has a use any more
+				j.outcome.Waiting++
+				return lost
+			}
+			if lost != nil {
+				stop(j.plainer(lost))
 			}
 		}
 		j.outcome.count(&r)
@@ -91,7 +123,7 @@ func (j *Job) stream(ctx context.Context, b *batch, in io.Reader) error {
 			j.changed(r.In) // no request is paid for twice, and results are not mixed unnoticed
 		}
 	}
-	return nil
+	return lost
 }
 
 // input yields the requests as they are started.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
@@ -21,6 +22,7 @@ import (
 	"github.com/headrace/headrace/httpclient"
 	"github.com/headrace/headrace/internal/ended"
 	"github.com/headrace/headrace/internal/inflight"
+	"github.com/headrace/headrace/internal/redact"
 	"github.com/headrace/headrace/internal/replay"
 	"github.com/headrace/headrace/throttle"
 )
@@ -104,7 +106,10 @@ func (c *caller) send(ctx context.Context, q *requests.Request, number int64) (r
 	}
 	body, err := c.read(ctx, resp)
 	_ = resp.Body.Close()
-	if err != nil {
+	switch {
+	case errors.Is(err, httpclient.CodeBodyLimit) && resp.StatusCode < http.StatusInternalServerError:
+		return c.tooLong(ctx, q, number, err)
+	case err != nil:
 		return c.broken(ctx, q, number, err)
 	}
 	return c.judge(ctx, q, number, resp, body)
@@ -124,6 +129,9 @@ func (c *caller) read(ctx context.Context, resp *http.Response) ([]byte, error) 
 	_, err := body.ReadFrom(resp.Body)
 	return body.Bytes(), err
 }
+
+// mostResponse bounds a response, in bytes after decompression.
+const mostResponse = 64 << 20
 
 // mostExpected bounds the memory that is allocated for a body before it arrives, in bytes.
 const mostExpected = 1 << 20
@@ -149,6 +157,12 @@ func (c *caller) broken(ctx context.Context, q *requests.Request, number int64, 
 	}
 	text := c.scrub([]byte(reached(err)))
 	failure := &results.RequestError{Code: results.Network, Message: string(text), Of: q.Hash()}
+	if outOfFiles(err) { // which says nothing about the service
+		c.reach.crowded(time.Now())
+		c.tell()
+		guard.Report(ctx, adaptive.Feedback{Verdict: adaptive.Overloaded, RetryAfter: firstPause, Source: "too many open files"})
+		return fail(failure)
+	}
 	for _, code := range []httpclient.Code{httpclient.CodeDNS, httpclient.CodeConnect, httpclient.CodeConnectTimeout, httpclient.CodeTLS} {
 		if !errors.Is(err, code) {
 			continue
@@ -170,6 +184,19 @@ func (c *caller) broken(ctx context.Context, q *requests.Request, number int64, 
 	}
 	guard.Report(ctx, f)
 	return fail(failure)
+}
+
+// outOfFiles reports whether this process, or this host, has no file left for a connection.
+func outOfFiles(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) ||
+		strings.Contains(err.Error(), syscall.EMFILE.Error()) // as a resolver says it
+}
+
+// tooLong handles a response that was not read to its end because of its length. Another call would return as much.
+func (c *caller) tooLong(ctx context.Context, q *requests.Request, number int64, err error) (results.Answer, error) {
+	guard.Report(ctx, adaptive.Feedback{Verdict: adaptive.OK})
+	c.reach.reached()
+	return c.failed(q, number, &results.RequestError{Code: results.TooLong, Message: reached(err) + ": request less at once", Of: q.Hash()})
 }
 
 // health records whether the service works after a call for a line that did not succeed, with the status (0: none) and the words of the
@@ -235,6 +262,8 @@ func reached(err error) string {
 	switch {
 	case !errors.As(err, &failed) || failed.Unwrap() == nil:
 		return err.Error()
+	case failed.Code == httpclient.CodeBodyLimit:
+		return fmt.Sprintf("the response is longer than %d MiB, which is the maximum", mostResponse>>20)
 	case failed.Phase == httpclient.PhaseBody:
 		return "the response could not be read to its end: " + failed.Unwrap().Error()
 	case errors.Is(failed, io.EOF):
@@ -295,10 +324,19 @@ func (c *caller) failed(q *requests.Request, number int64, f *results.RequestErr
 		return fail(f)
 	}
 	what := f.Message
-	if f.Code != results.NotJSON && f.Location == "" {
+	if f.StatusCode > 0 && f.Code != results.NotJSON && f.Location == "" {
 		what = fmt.Sprintf("%d: %s", f.StatusCode, f.Message)
 	}
-	return c.end(systematic(f, string(c.scrub([]byte(c.target(q.URL))))+c.reach.proxy.through(), c.reach.proxy, what))
+	return c.end(systematic(f, c.shown(q)+c.reach.proxy.through(), c.reach.proxy, what))
+}
+
+// shown returns the URL to which q is sent, without the values of its query, which may be secret.
+func (c *caller) shown(q *requests.Request) string {
+	to, err := c.routes.of(q.URL, c.target)
+	if err != nil { // q was not sent
+		return c.Base.Host
+	}
+	return string(c.scrub([]byte(redact.URL(to.URL))))
 }
 
 func (c *caller) wrongKey(says string) string {

@@ -19,7 +19,7 @@ func (j *Job) caller(stop context.CancelCauseFunc) (*caller, error) {
 		alike: alike{off: j.MaxFailures != nil}, hard: j.guard.Stats().Limits.Windows,
 	}
 	config := httpclient.Config{
-		Service: j.Base.Host, UserAgent: j.Agent, NoIDs: true,
+		Service: j.Base.Host, UserAgent: j.Agent, NoIDs: true, MaxResponse: mostResponse,
 		Timeouts: httpclient.Timeouts{Call: j.Timeout, Header: j.Timeout},
 		Pool:     httpclient.Pool{MaxIdlePerHost: j.workers()},
 	}

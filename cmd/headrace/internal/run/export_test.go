@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/headrace/headrace/cmd/headrace/internal/requests"
 	"github.com/headrace/headrace/cmd/headrace/internal/results"
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
 )
@@ -78,6 +79,12 @@ func ScrubHeader(text, name, value string) string {
 
 // Workers is how many requests are begun at the same time.
 func Workers(s *settings.Run) int { return (&Job{Run: s}).workers() }
+
+// WorkersOf is Workers for requests that were scanned, and how many of them are in memory for results in their order.
+func WorkersOf(s *settings.Run, of *requests.Scan) (workers, window int) {
+	j := &Job{Run: s, scan: of}
+	return j.workers(), j.window()
+}
 
 // Alike detects that the first requests all fail in the same way.
 type Alike struct{ alike }

@@ -43,11 +43,11 @@ type Job struct {
 	began   time.Time      // by the first process
 	outcome Outcome
 	changes atomic.Int64 // requests that have changed
-	left    atomic.Int64 // results of requests that are no longer in the file
+	left    atomic.Int64 // records of requests that are no longer in the file, of unfinished ones too
 	stale   atomic.Int64 // results that are older than a day
 	unfit   atomic.Int64 // requests that did not fit a limit set during the run
 
-	doneBefore int64 // results that the journal had at the start
+	doneBefore, failedBefore int64 // results and failures that the journal had at the start
 }
 
 // say prints a line on standard error.
@@ -94,7 +94,7 @@ func (j *Job) Do(ctx context.Context) (_ *Outcome, err error) {
 	if err != nil {
 		return &j.outcome, err
 	}
-	step := node.Do("run", func(ctx context.Context, _ *Job) error { return j.stream(ctx, batch, in) })
+	step := node.Do("run", func(ctx context.Context, _ *Job) error { return j.stream(ctx, batch, in, stop) })
 	options := []flow.RunOption{
 		flow.WithRun(j.run()), flow.WithObserver(j.observer()), flow.WithGuards(j.guard),
 		flow.WithProgress(j.show, j.every()),

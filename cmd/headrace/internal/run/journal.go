@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/headrace/headrace/journal"
@@ -17,6 +18,7 @@ type watched struct {
 	law    string                                        // the name under which learned limits are stored
 	opened func(context.Context, journal.Progress) error // receives the progress before anything is written
 	anew   bool                                          // the records of other settings were forgotten
+	failed atomic.Int64                                  // failures of earlier processes that came up again
 
 	mu    sync.Mutex     // guards everything below
 	tried map[string]int // attempts of failures that are retried, by key
@@ -57,6 +59,9 @@ func (w *watched) hasDone(ctx context.Context, p journal.Part) bool {
 // Begin implements journal.Journal.
 func (w *watched) Begin(ctx context.Context, k journal.Key, at time.Time, retry bool) (journal.Record, error) {
 	was, err := w.Journal.Begin(ctx, k, at, retry)
+	if err == nil && was.State == journal.Failed {
+		w.failed.Add(1)
+	}
 	if err == nil && was.Attempts > 0 && (was.State == journal.Pending || was.State == journal.Failed && retry) {
 		w.mu.Lock()
 		defer w.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 
 // open opens the journal and the files for results. Nothing is changed before this process owns all of them.
 func (j *Job) open(ctx context.Context) (err error) {
-	if err := j.foreign(); err != nil {
+	if err := j.foreign(ctx); err != nil {
 		return err
 	}
 	if j.Journal == "" || j.Ordered || j.Out == results.Stdout || !settings.Regular(j.Out) || !settings.Regular(j.Errors) {
@@ -61,11 +61,8 @@ func (j *Job) open(ctx context.Context) (err error) {
 
 // holder returns the process that writes the results, or nil if the journal does not record it.
 func (j *Job) holder(ctx context.Context) error {
-	if info, err := os.Stat(j.Journal); err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
-	kept, err := sqlitestore.OpenJournal(j.Journal)
-	if err != nil {
+	kept := j.existing()
+	if kept == nil {
 		return nil
 	}
 	defer func() { _ = kept.Close() }()
@@ -79,13 +76,56 @@ func (j *Job) holder(ctx context.Context) error {
 }
 
 // foreign returns an error if a file for results already exists and holds something else. Such a file is not emptied.
-func (j *Job) foreign() error {
+func (j *Job) foreign(ctx context.Context) error {
 	for _, at := range []struct{ flag, path string }{{"--out", j.Out}, {"--errors", j.Errors}} {
-		if !j.Fresh && at.path != results.Stdout && results.Foreign(at.path) {
+		switch {
+		case j.Fresh || at.path == results.Stdout || !results.Foreign(at.path):
+		case j.recorded(ctx) && results.Gap(at.path): // it is written again
+		case j.recorded(ctx):
+			remedy := "move it away" // another --out is another run
+			if at.path == j.Errors {
+				remedy = "move it away or use another --errors"
+			}
+			return usagef("%s holds something other than results: %s, and this run's lines are written again from the journal %s; --fresh overwrites it, but sends all requests again",
+				at.path, remedy, j.Journal)
+		default:
 			return usagef("%s exists, and holds something other than results: use --fresh to overwrite it, or another %s", at.path, at.flag)
 		}
 	}
 	return nil
+}
+
+// recorded reports whether the journal already has this run. A journal that cannot be read is reported later.
+func (j *Job) recorded(ctx context.Context) bool {
+	kept := j.existing()
+	if kept == nil {
+		return false
+	}
+	defer func() { _ = kept.Close() }()
+	is, err := j.records(ctx, kept)
+	return is && err == nil
+}
+
+// existing opens the journal if there is one, and returns nil otherwise.
+func (j *Job) existing() *sqlitestore.Journal {
+	if info, err := os.Stat(j.Journal); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	kept, err := sqlitestore.OpenJournal(j.Journal)
+	if err != nil {
+		return nil
+	}
+	return kept
+}
+
+// records reports whether kept has this run.
+func (j *Job) records(ctx context.Context, kept *sqlitestore.Journal) (bool, error) {
+	for known, err := range kept.Runs(ctx) {
+		if err != nil || known.Name == j.run() {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
 // mine checks that existing results belong to a run in the journal. Lines without a record, which a killed process
@@ -102,20 +142,18 @@ func (j *Job) mine(ctx context.Context, kept *sqlitestore.Journal) error {
 	if j.Fresh || !written(there) {
 		return nil
 	}
-	for known, err := range kept.Runs(ctx) {
-		if err != nil {
-			return usagef("--journal: %s: %w", j.Journal, plainKept(err))
-		}
-		if known.Name == j.run() {
-			return nil
-		}
+	switch is, err := j.records(ctx, kept); {
+	case err != nil:
+		return usagef("--journal: %s: %w", j.Journal, plainKept(err))
+	case is:
+		return nil
 	}
 	return usagef("%s exists, and is not recorded in the journal %s: use --fresh to overwrite it, or another %s", there, j.Journal, flag)
 }
 
 // opened receives the progress of the run.
 func (j *Job) opened(ctx context.Context, p journal.Progress) error {
-	j.outcome.Before, j.doneBefore = p.Done+p.Failed, p.Done
+	j.outcome.Before, j.doneBefore, j.failedBefore = p.Done+p.Failed, p.Done, p.Failed
 	for known, err := range j.journal.Runs(ctx) {
 		if err != nil {
 			return err

@@ -30,6 +30,7 @@ type Outcome struct {
 	LeftBad int64 // the failures among them
 	LeftOut bool  // the files no longer contain those either
 	Stale   int64 // results of earlier processes that are older than a day
+	Behind  int64 // results of earlier processes that the file lacks, because it is being written again and the run has ended early
 	Edited  bool  // the file of requests has changed since it was scanned
 
 	Elapsed time.Duration
@@ -63,15 +64,6 @@ func (o *Outcome) count(r *results.Result) {
 	}
 }
 
-// lose counts a result that could not be written. If the journal has it, the next run writes it.
-func (o *Outcome) lose(r *results.Result, recorded bool) {
-	if recorded {
-		o.count(r)
-	} else {
-		o.Waiting++
-	}
-}
-
 // waits reports whether r is left for the next run: it is unfinished, or the limiter never admitted it.
 func waits(r *results.Result) bool {
 	return r.State == node.Pending || r.State == node.Failed && unsent(r.Err)
@@ -98,9 +90,16 @@ const mostTold = 10
 // finish completes the outcome.
 func (j *Job) finish() {
 	o := &j.outcome
-	o.Changed, o.Left, o.Stale = j.changes.Load(), j.left.Load(), j.stale.Load()
-	o.LeftBad = o.Left - min(o.Left, max(0, j.doneBefore-o.Resumed))
+	o.Changed, o.Stale = j.changes.Load(), j.stale.Load()
+	if n := j.left.Load(); n > 0 { // requests that were begun and not finished have neither a result nor a failure
+		done := min(n, max(0, j.doneBefore-o.Resumed))
+		o.LeftBad = min(n-done, max(0, j.failedBefore-j.journal.failed.Load()))
+		o.Left = done + o.LeftBad
+	}
 	o.LeftOut = j.lines != nil || j.files != nil && j.files.Rewritten()
+	if o.LeftOut && j.left.Load() == 0 { // otherwise all requests were looked up
+		o.Behind = max(0, j.doneBefore-o.Resumed)
+	}
 	o.Total = o.Done + o.Resumed + o.Failed + o.Waiting
 	if now, err := os.Stat(j.Requests); err == nil && j.scanned != nil {
 		o.Edited = now.Size() != j.scanned.Size() || !now.ModTime().Equal(j.scanned.ModTime())

@@ -39,6 +39,7 @@ type reach struct {
 	announced bool      // there was news of this outage
 	news      string    // why all requests wait, if it was not printed yet
 	told      time.Time // the last time that there was news
+	short     time.Time // the last time that there was news about open files
 }
 
 // newsEvery is the minimum time between two lines about a service that fails or cannot be reached.
@@ -51,6 +52,17 @@ func (g *reach) announceLocked(now time.Time, why string) {
 	}
 	g.news = fmt.Sprintf("%s. All requests wait until it works again, for at most %s (--max-wait)", strings.TrimSuffix(why, "."), g.maxWait)
 	g.announced, g.told = true, now
+}
+
+// crowded records that there was no file left for a connection. The news of that is repeated no more often than other news.
+func (g *reach) crowded(now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.short.IsZero() && now.Sub(g.short) < newsEvery {
+		return
+	}
+	g.short = now
+	g.news = "too many open files: calls wait until connections are closed. Raise the limit on open files (ulimit -n), or set a lower --concurrency"
 }
 
 // takeNews returns the news, once.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,11 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/cmd/headrace/internal/requests"
 	"github.com/headrace/headrace/cmd/headrace/internal/results"
 	"github.com/headrace/headrace/cmd/headrace/internal/run"
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -239,6 +242,31 @@ func TestWorkers(t *testing.T) {
 			assert.Equal(t, tc.want, run.Workers(s))
 		})
 	}
+}
+
+// Requests with images take megabytes each, and the calls that a preset admits would take all memory.
+func TestWorkersOfLongRequests(t *testing.T) {
+	t.Parallel()
+	long := `{"image":"` + strings.Repeat("x", 60<<20) + `"}`
+	scan, err := requests.Of(t.Context(), func(yield func(requests.Request, error) bool) {
+		for i := range 18 {
+			if !yield(requests.Request{Line: int64(i + 1), ID: strconv.Itoa(i), URL: "/v1/x", Body: long}, nil) {
+				return
+			}
+		}
+	}, requests.OpenAI, dialect.OpenAI, nil)
+	require.NoError(t, err)
+	s := &settings.Run{}
+	s.Spec.Preset = "openai/tier5/gpt-4.1-mini"
+	workers, _ := run.WorkersOf(s, scan)
+	assert.Equal(t, 17, workers)
+	s.Ordered = true
+	workers, window := run.WorkersOf(s, scan)
+	assert.Equal(t, 17, workers)
+	assert.Equal(t, 17, window)
+	s.Spec.Limits.Concurrency = 500
+	workers, _ = run.WorkersOf(s, scan)
+	assert.Equal(t, 500, workers, "as the flag says")
 }
 
 // A request that does not fit a limit set during the run waits for the next one, which has the limits of its flags.

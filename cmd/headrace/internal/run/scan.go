@@ -31,13 +31,18 @@ func (j *Job) Scan(ctx context.Context) (*requests.Scan, error) {
 	}
 	defer func() { _ = in.Close() }()
 	j.scanned, _ = os.Stat(j.Requests) // without it, changes are not noticed
-	if j.scan, err = requests.Of(ctx, j.read(in), j.Lines, j.Dialect, j.exceeds); err != nil {
+	j.scan, err = requests.Of(ctx, j.read(in), j.Lines, j.Dialect, j.exceeds)
+	if err == nil && j.DryRun && j.scan.Repeats() {
+		err = j.reweigh(ctx)
+	}
+	if err != nil {
 		if ctx.Err() != nil {
 			return nil, err
 		}
 		return nil, usagef("%s: %w", j.Requests, err)
 	}
 	j.takeModel()
+	j.sayFewer()
 	for _, p := range j.scan.Problems {
 		j.say(fmt.Sprintf("%s:%d: %s", j.Requests, p.Line, p.Text))
 	}
@@ -48,6 +53,16 @@ func (j *Job) Scan(ctx context.Context) (*requests.Scan, error) {
 		return nil, usagef("%d of %d lines are invalid: with --strict, nothing was sent", j.scan.Bad, j.scan.Lines)
 	}
 	return j.scan, nil
+}
+
+// reweigh has an estimate leave out lines that are not sent because they repeat an ID.
+func (j *Job) reweigh(ctx context.Context) error {
+	in, err := requests.Open(j.Requests, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	return j.scan.Reweigh(ctx, j.read(in), j.Dialect, j.exceeds)
 }
 
 // read yields the requests of in. Those for another host are marked as bad.

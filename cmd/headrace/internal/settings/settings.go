@@ -81,8 +81,10 @@ func (r *Run) files(p *problems) {
 			p.addf(at[0], "%s: files are written uncompressed, use a name without .gz", at[1])
 		}
 	}
-	if r.Errors == "-" {
-		p.addf("--errors", "only --out can be standard output")
+	for _, at := range [][2]string{{"--errors", r.Errors}, {"--journal", r.Journal}, {"--report", r.Report}} {
+		if at[1] == "-" {
+			p.addf(at[0], "only --out can be standard output: name a file")
+		}
 	}
 	if r.Journal == "" {
 		if r.RetryFailed {
