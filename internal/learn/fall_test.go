@@ -258,20 +258,6 @@ func TestATimeWithoutGrowthDoesNotCountForACap(t *testing.T) {
 	assert.InDelta(t, 104, r.capRate.until, 1e-9)
 }
 
-// A trial that has expired is not what another one shows.
-func TestTheTrialOfAnEarlierLevelSaysNothingOfMore(t *testing.T) {
-	r := runMachine(Config{})
-	r.Flight.hold(5)
-	r.levels.Fell(100, 20)
-	r.levels.Begin(0, 5)
-	r.higher.trying, r.higher.until = true, 50
-	r.Flight.Return(20)
-	c := r.send(110)
-	c.Others = 19
-	assert.True(t, r.failTrials(111, c))
-	assert.Zero(t, r.claim.scatter)
-}
-
 // An outage right after the start has not shown any limit.
 func TestAfterAnOutageTheSlowStartGoesOn(t *testing.T) {
 	r := runMachine(Config{Initial: 4, Max: 100})

@@ -45,6 +45,31 @@ func TestARejectionEndsTheTrialOfTwiceTheBound(t *testing.T) {
 	assert.Equal(t, 11, r.InFlight())
 }
 
+// Without a rejection, a bound that hovers hardly grows where calls take long.
+func TestMoreThanABoundThatHoversIsTriedForEver(t *testing.T) {
+	const hour = 3600.0
+	r := hoversAtTen(true)
+	trials := 0
+	for now := 2.0; now < 3*hour; now++ {
+		if r.Wait(now, 100, 0); r.higher.Trying(now) {
+			r.Refused(now+0.2, r.send(now+0.1), Refusal{Names: FlightLimit})
+			if now > 2*hour {
+				trials++
+			}
+		}
+	}
+	assert.Equal(t, 10, r.InFlight())
+	assert.InDelta(t, hour/rarestTrial, trials, 1)
+}
+
+func TestATrialOfWhatHeldBeforeThatIsOverDoesNotPreventOneOfMore(t *testing.T) {
+	r := hoversAtTen(false)
+	r.levels.Fell(1, 50)
+	r.Wait(1+2*remembered, 100, 0)
+	assert.Equal(t, 1, r.reasons(WhyMore))
+	assert.Zero(t, r.reasons(WhyBefore))
+}
+
 func TestTrialsThatReachFarAboveTheBoundRefuteTheCap(t *testing.T) {
 	for others, claimed := range map[int]bool{13: true, 14: false} { // three cuts above ten are 13.6
 		r := hoversAtTen(false)

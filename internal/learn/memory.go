@@ -6,6 +6,7 @@ package learn
 type Memory struct {
 	first     float64 // seconds from a fall to the first trial, at most
 	rate      bool    // a rate per second is kept
+	endless   bool    // the trials do not end
 	held      float64 // what held before the fall
 	until     float64 // trials end
 	next      float64 // when the next one is; 0: nothing has fallen
@@ -103,12 +104,18 @@ func (m *Memory) Rest(seconds float64) {
 	}
 }
 
+// Over reports whether no trial is to come.
+func (m *Memory) Over(now float64) bool { return m.next == 0 || m.ended(now) }
+
+// ended reports whether there are no more trials.
+func (m *Memory) ended(now float64) bool { return now >= m.until && !m.endless }
+
 // Trying reports whether a trial runs.
-func (m *Memory) Trying(now float64) bool { return m.trying && now < m.until }
+func (m *Memory) Trying(now float64) bool { return m.trying && !m.ended(now) }
 
 // Due reports whether it is time to begin a trial.
 func (m *Memory) Due(now float64) bool {
-	return m.next > 0 && !m.trying && now >= m.next && now < m.until
+	return m.next > 0 && !m.trying && now >= m.next && !m.ended(now)
 }
 
 // Begin begins a trial with the calls after newest, and returns what to try.
@@ -118,7 +125,7 @@ func (m *Memory) Begin(newest int64, from float64) (held float64) {
 }
 
 // Tries reports whether the call belongs to the trial.
-func (m *Memory) Tries(c Call) bool { return m.trying && c.Seq > m.before && c.At < m.until }
+func (m *Memory) Tries(c Call) bool { return m.trying && c.Seq > m.before && !m.ended(c.At) }
 
 // Taken notes that a call was taken. A trial succeeds with trialTaken of its calls.
 func (m *Memory) Taken(now float64, c Call) (holds bool) {

@@ -33,7 +33,7 @@ func (m *Machine) dueLevel(now float64) *Memory {
 	case m.levelTried():
 	case m.levels.Due(now):
 		return &m.levels
-	case m.levels.next == 0 && m.Flight.mode == hovering && m.higher.Due(now):
+	case m.levels.Over(now) && m.Flight.mode == hovering && m.higher.Due(now):
 		return &m.higher
 	}
 	return nil
