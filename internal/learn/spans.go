@@ -15,6 +15,8 @@ type Spans struct {
 	holds float64 // calls that the window let through
 	last  float64 // length of the last span that may have been a window; 0: none has
 	got   float64 // calls that it let through
+
+	exceeded bool // more was admitted than the window held, and it has not been used up since
 }
 
 const (
@@ -53,6 +55,7 @@ func (s *Spans) Opened(left, calls, hits, known float64, counts bool) (rate floa
 	case late:
 		return 0
 	case counts && usedUp:
+		s.exceeded = false
 		again := alike(span, s.last) && alike(got, s.got)
 		early := s.Window > 0 && spanAlike*got < s.holds
 		if again || !early && span <= spanLongest && got/span >= memoryFell*known {
@@ -65,6 +68,13 @@ func (s *Spans) Opened(left, calls, hits, known float64, counts bool) (rate floa
 	}
 	s.begin, s.calls, s.hits = left, calls, hits
 	return rate
+}
+
+// Exceeded notes that more was admitted than the window held. It reports whether this is the second time since the window was used
+// up. Once, the limit of the window may have risen.
+func (s *Spans) Exceeded() (again bool) {
+	again, s.exceeded = s.exceeded, true
+	return again
 }
 
 // Mostly reports whether the provider was shut for most of the span that ends at the moment left.

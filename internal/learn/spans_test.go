@@ -133,3 +133,24 @@ func TestALateRefusalEndsNoWindow(t *testing.T) {
 	assert.Zero(t, s.Opened(70.5, 20, 0, 0, true), "half a second is no window either")
 	assert.Zero(t, s.Window)
 }
+
+func TestAWindowIsExceededTwice(t *testing.T) {
+	var s Spans
+	assert.False(t, s.Exceeded())
+	assert.True(t, s.Exceeded())
+	s.Sent(10)
+	s.Shut(30)
+	s.Opened(70, 120, 0, 0, true)
+	assert.False(t, s.Exceeded(), "it was used up")
+	s.Shut(75)
+	s.Opened(76, 130, 0, 0, true)
+	assert.True(t, s.Exceeded(), "and was not since")
+}
+
+// The provider counted in windows of five minutes, and does not any more.
+func TestAWindowThatIsGoneIsGivenUp(t *testing.T) {
+	r := runMachine(Config{Saved: Saved{Calls: 1, Window: 300}})
+	r.play(1, 800, func(float64) float64 { return 10 }, Refusal{Asked: 0.2})
+	assert.Equal(t, 1, r.reasons(WhyNoSpan))
+	assert.Greater(t, r.Calls.Rate, 9.0)
+}
