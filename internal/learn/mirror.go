@@ -52,13 +52,25 @@ func (m *Mirror) Sent(now, n float64) {
 	m.used += n
 }
 
+// Limit takes up the limit that an answer declares. One that differs from the limit before may be of another kind, so what the bucket
+// holds and how it refills is learned anew. Others are assumed to take the same share if it is exact, because units are counted and not
+// estimated.
+func (m *Mirror) Limit(limit float64, exact bool) {
+	if limit == m.limit {
+		return
+	}
+	if m.others.Rate *= limit / max(1, m.limit); !exact {
+		m.others.Rate = 0
+	}
+	m.limit, m.Known, m.holds, m.refilled = limit, false, false, false
+}
+
 // Observe applies what the answer to the call seq declared, which left at the moment at. own is what we have used since the
 // call m.Seq, this one included; taken is the share of this call, 0 if it was refused.
 func (m *Mirror) Observe(seq int64, at, own, taken float64, t Told) {
 	m.turn.Observe(at, t.Reset)
+	m.limit, m.heard, m.Seq = t.Limit, at, seq
 	m.NoteFull(taken, t)
-	m.heard = at
-	m.limit, m.Seq = t.Limit, seq
 	m.learnRefill(&t, taken)
 	m.full = min(t.Limit, max(1, t.Remaining+t.Reset*m.refill))
 	m.part.Observe(at, m.refill, &t, taken)
@@ -89,9 +101,9 @@ func (m *Mirror) Expire(at float64) bool {
 }
 
 // NoteFull notes that the limit is what the bucket holds, if an answer shows it full. Answers
-// that overtake each other show it, too.
+// that overtake each other show it, too, if they declare the same limit.
 func (m *Mirror) NoteFull(taken float64, t Told) {
-	m.holds = m.holds || t.Known && t.Remaining+taken >= t.Limit-1
+	m.holds = m.holds || t.Known && t.Limit == m.limit && t.Remaining+taken >= t.Limit-1
 }
 
 // learnRefill learns the rate at which the bucket refills, in units per second.

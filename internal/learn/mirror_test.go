@@ -39,6 +39,44 @@ func TestMirrorLearnsTheRefill(t *testing.T) {
 	}
 }
 
+// The headers of a provider that has changed may be of another kind: here the limit is what the bucket holds at first, and then what may
+// go in a minute.
+func TestAnotherLimitMayBeOfAnotherKind(t *testing.T) {
+	var q Quota
+	var tally Tally
+	observe := func(seq int64, at float64, calls Told) {
+		c := Call{Seq: seq, At: at}
+		q.Sent(c)
+		q.Observe(at+0.1, c, 1, calls, Told{}, &tally)
+	}
+	observe(1, 1, told(100, 99, 0.5))
+	observe(2, 2, told(100, 80, 10))
+	assert.InDelta(t, 1.95, q.Calls.refill, 1e-9)
+	q.Calls.others.Rate = 1
+	observe(3, 3, told(60, 8, 2))
+	assert.InDelta(t, 59.5/60, q.Calls.refill, 1e-9)
+	assert.InDelta(t, 0.6, q.Calls.others.Rate, 1e-9, "they take the same share")
+	observe(4, 4, told(60, 9, 1))
+
+	late := Call{Seq: 2, At: 2}
+	q.Observe(5, late, 1, told(100, 99, 0.5), Told{}, &tally)
+	observe(5, 5, told(60, 8, 2))
+	assert.InDelta(t, 59.5/60, q.Calls.refill, 1e-9, "an earlier answer that arrives later was about the limit before")
+}
+
+// What calls reserve of them may differ from what is taken for it.
+func TestWhatOthersTakeOfTokensIsMeasuredAnewAfterAChangeOfTheLimit(t *testing.T) {
+	var q Quota
+	var tally Tally
+	for seq, limit := range []float64{1000, 250} {
+		c := Call{Seq: int64(seq + 1), At: float64(seq + 1), Tokens: 10, Total: 10 * float64(seq+1)}
+		q.Sent(c)
+		q.Observe(c.At+0.1, c, 1, Told{}, told(limit, 100, 5), &tally)
+		assert.Zero(t, q.Tokens.others.Rate)
+		q.Tokens.others.Rate = 12
+	}
+}
+
 // bucket holds 100, of which so many are left, and refills by 2 a second.
 func bucket(left float64) *Mirror {
 	var m Mirror

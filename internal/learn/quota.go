@@ -52,10 +52,12 @@ func (q *Quota) Observe(now float64, c Call, taken float64, calls, tokens Told, 
 	q.Tokens.NoteFull(taken*c.Tokens, tokens)
 	if calls.Known && c.Seq > q.Calls.Seq {
 		gone, _ := q.uncharged.Between(q.Calls.Seq, c.Seq)
+		q.Calls.Limit(calls.Limit, true)
 		q.Calls.part.Begin(calls.Remaining, float64(q.last.Seq-c.Seq))
 		q.Calls.Observe(c.Seq, c.At, float64(c.Seq-q.Calls.Seq)-gone, taken, calls)
 	}
 	if tokens.Known && c.Seq > q.Tokens.Seq {
+		q.Tokens.Limit(tokens.Limit, false)
 		reserved, ended, used := q.sinceHeader(c, now, t)
 		later, laterUsed := t.Ended(c.At, now)
 		ended, used = ended.less(later), used-laterUsed
