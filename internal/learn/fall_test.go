@@ -185,7 +185,7 @@ func TestAWindowThatIsFoundEndsATrial(t *testing.T) {
 	r.Wait(60.1, 100, 0)
 	r.send(60.1)
 	r.rates.Fell(60.1, 50)
-	r.Calls.Set(r.rates.Begin(r.last.Seq, r.Calls.Rate), 60)
+	r.Calls.Set(r.rates.Begin(0, r.last.Seq, r.Calls.Rate), 60)
 	for i := range 8 {
 		r.send(60.1 + float64(i+1)/100)
 	}
@@ -256,6 +256,20 @@ func TestATimeWithoutGrowthDoesNotCountForACap(t *testing.T) {
 	r.slowBy, r.capRate.until = 10, 100
 	r.delayTrials(4)
 	assert.InDelta(t, 104, r.capRate.until, 1e-9)
+}
+
+// A trial that has expired is not what another one shows.
+func TestTheTrialOfAnEarlierLevelSaysNothingOfMore(t *testing.T) {
+	r := runMachine(Config{})
+	r.Flight.hold(5)
+	r.levels.Fell(100, 20)
+	r.levels.Begin(0, 0, 5)
+	r.higher.trying, r.higher.until = true, 50
+	r.Flight.Return(20)
+	c := r.send(110)
+	c.Others = 19
+	assert.True(t, r.failTrials(111, c))
+	assert.Zero(t, r.claim.scatter)
 }
 
 // An outage right after the start has not shown any limit.

@@ -39,41 +39,73 @@ func TestMirrorLearnsTheRefill(t *testing.T) {
 	}
 }
 
+// answersOf has q hear so many answers that declare the same, one each second after the call last.
+func (q *Quota) answersOf(last Call, n int, calls, tokens Told) (newest Call, anew int) {
+	var tally Tally
+	for range n {
+		last = Call{Seq: last.Seq + 1, At: last.At + 1, Tokens: 10, Total: last.Total + 10}
+		q.Sent(last)
+		if _, yes := q.Observe(last.At+0.1, last, 1, calls, tokens, &tally); yes {
+			anew++
+		}
+	}
+	return last, anew
+}
+
 // The headers of a provider that has changed may be of another kind: here the limit is what the bucket holds at first, and then what may
 // go in a minute.
 func TestAnotherLimitMayBeOfAnotherKind(t *testing.T) {
+	const perMinute = 59.5 / 60
 	var q Quota
-	var tally Tally
-	observe := func(seq int64, at float64, calls Told) {
-		c := Call{Seq: seq, At: at}
-		q.Sent(c)
-		q.Observe(at+0.1, c, 1, calls, Told{}, &tally)
-	}
-	observe(1, 1, told(100, 99, 0.5))
-	observe(2, 2, told(100, 80, 10))
+	c, _ := q.answersOf(Call{}, 1, told(100, 99, 0.5), Told{})
+	c, anew := q.answersOf(c, 1, told(100, 80, 10), Told{})
+	assert.Zero(t, anew)
 	assert.InDelta(t, 1.95, q.Calls.refill, 1e-9)
-	q.Calls.others.Rate = 1
-	observe(3, 3, told(60, 8, 2))
-	assert.InDelta(t, 59.5/60, q.Calls.refill, 1e-9)
-	assert.InDelta(t, 0.6, q.Calls.others.Rate, 1e-9, "they take the same share")
-	observe(4, 4, told(60, 9, 1))
+	c, anew = q.answersOf(c, handful-1, told(60, 8, 2), Told{})
+	assert.Zero(t, anew, "a few answers may be about another quota")
+	before := q.Calls.others.Rate / q.Calls.refill
+	c, anew = q.answersOf(c, 1, told(60, 8, 2), Told{})
+	assert.Equal(t, 1, anew)
+	assert.InDelta(t, perMinute, q.Calls.refill, 1e-9)
+	assert.InDelta(t, before, q.Calls.others.Rate/q.Calls.refill, 1e-9, "others are taken to use the same share")
 
 	late := Call{Seq: 2, At: 2}
-	q.Observe(5, late, 1, told(100, 99, 0.5), Told{}, &tally)
-	observe(5, 5, told(60, 8, 2))
-	assert.InDelta(t, 59.5/60, q.Calls.refill, 1e-9, "an earlier answer that arrives later was about the limit before")
+	q.Observe(c.At, late, 1, told(100, 99, 0.5), Told{}, &Tally{})
+	_, anew = q.answersOf(c, 1, told(60, 8, 2), Told{})
+	assert.Zero(t, anew)
+	assert.InDelta(t, perMinute, q.Calls.refill, 1e-9, "an earlier answer that arrives later was about the limit before")
 }
 
-// What calls reserve of them may differ from what is taken for it.
-func TestWhatOthersTakeOfTokensIsMeasuredAnewAfterAChangeOfTheLimit(t *testing.T) {
+// It shows at once that it is a bucket, too.
+func TestAnotherLimitIsLearnedFromItsFirstAnswers(t *testing.T) {
 	var q Quota
-	var tally Tally
-	for seq, limit := range []float64{1000, 250} {
-		c := Call{Seq: int64(seq + 1), At: float64(seq + 1), Tokens: 10, Total: 10 * float64(seq+1)}
-		q.Sent(c)
-		q.Observe(c.At+0.1, c, 1, Told{}, told(limit, 100, 5), &tally)
-		assert.Zero(t, q.Tokens.others.Rate)
-		q.Tokens.others.Rate = 12
+	c, _ := q.answersOf(Call{}, 1, told(100, 99, 0.5), Told{})
+	c, _ = q.answersOf(c, 5, told(100, 80, 10), Told{})
+	q.answersOf(c, handful, told(10, 9, 0.1), Told{})
+	assert.InDelta(t, 1/(0.1+resetError), q.Calls.refill, 1e-9, "the rate of the limit before does not count")
+}
+
+// Two models may have limits of their own.
+func TestLimitsThatAlternateAreNotLearnedAnew(t *testing.T) {
+	for name, other := range map[string]float64{"hardly another one": 101, "another one": 300} {
+		t.Run(name, func(t *testing.T) {
+			var q Quota
+			var c Call
+			total := 0
+			for i := range 600 {
+				limit := 100.0
+				if i%2 == 1 {
+					limit = other
+				}
+				var anew int
+				c, anew = q.answersOf(c, 1, told(limit, 50, 30), told(10*limit, 500, 30))
+				total += anew
+				q.Calls.others.Rate = max(q.Calls.others.Rate, 0)
+			}
+			assert.Zero(t, total)
+			assert.LessOrEqual(t, q.Calls.others.Rate, q.Calls.refill)
+			assert.Positive(t, q.charge.call, "what calls reserve is still learned")
+		})
 	}
 }
 

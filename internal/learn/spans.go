@@ -16,7 +16,7 @@ type Spans struct {
 	last  float64 // length of the last span that may have been a window; 0: none has
 	got   float64 // calls that it let through
 
-	exceeded bool // more was admitted than the window held, and it has not been used up since
+	rose float64 // when its limit proved to have risen, and it has not been used up since; 0: it did not
 }
 
 const (
@@ -55,7 +55,7 @@ func (s *Spans) Opened(left, calls, hits, known float64, counts bool) (rate floa
 	case late:
 		return 0
 	case counts && usedUp:
-		s.exceeded = false
+		s.rose = 0
 		again := alike(span, s.last) && alike(got, s.got)
 		early := s.Window > 0 && spanAlike*got < s.holds
 		if again || !early && span <= spanLongest && got/span >= memoryFell*known {
@@ -70,11 +70,12 @@ func (s *Spans) Opened(left, calls, hits, known float64, counts bool) (rate floa
 	return rate
 }
 
-// Exceeded notes that more was admitted than the window held. It reports whether this is the second time since the window was used
-// up. Once, the limit of the window may have risen.
-func (s *Spans) Exceeded() (again bool) {
-	again, s.exceeded = s.exceeded, true
-	return again
+// NoteRise notes that the limit of the window proves to have risen. It reports whether there is no such window any more, because that
+// was so before, lately, and the window has not been used up in between.
+func (s *Spans) NoteRise(now float64) (gone bool) {
+	gone = s.rose > 0 && now < s.rose+max(remembered, enough*s.Window)
+	s.rose = now
+	return gone
 }
 
 // Mostly reports whether the provider was shut for most of the span that ends at the moment left.

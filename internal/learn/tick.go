@@ -22,7 +22,7 @@ func (m *Machine) tick(now float64, slack bool) {
 	if m.grows(now) && !slack && !m.off.Has(MemoryRule) {
 		m.beginTrials(now)
 	}
-	if w := m.spans.Window; w > 0 && (m.Calls.Outlasts(w) || rose && m.spans.Exceeded()) { // it would have been used up
+	if w := m.spans.Window; w > 0 && (m.Calls.Outlasts(w) || rose && m.spans.NoteRise(now)) { // it would have been used up
 		m.setWindow(0)
 		m.note(Decision{At: now, Kind: Verdict, From: w, Why: WhyNoSpan})
 	}

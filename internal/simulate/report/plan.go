@@ -209,8 +209,14 @@ func (p *Plan) sweeping() []scenario.Scenario { return p.naming(Randoms(p.Offset
 // naming has the refusals of all say what Names says.
 func (p *Plan) naming(all []scenario.Scenario) []scenario.Scenario {
 	for i := range all {
-		if p.Names != provider.CapByHeaders {
-			all[i].Provider.Names = p.Names
+		if p.Names == provider.CapByHeaders {
+			continue
+		}
+		all[i].Provider.Names = p.Names
+		for _, c := range all[i].Changes {
+			if c.Become != nil {
+				c.Become.Names = p.Names
+			}
 		}
 	}
 	return all

@@ -50,10 +50,10 @@ func (d dice) ordinary(rate float64) (p provider.Config, about string) {
 		return p, fmt.Sprintf("cap %d", p.Cap)
 	}
 	p.RetryAfter = told
-	return p, about + ", Retry-After " + tells(told)
+	return p, about + ", Retry-After " + retryAfter(told)
 }
 
-// tells is how a provider tells when to come back.
-func tells(r provider.RetryAfter) string {
+// retryAfter is the name of a kind of Retry-After.
+func retryAfter(r provider.RetryAfter) string {
 	return [...]string{"absent", "whole", "exact", "in half"}[r]
 }
