@@ -146,7 +146,7 @@ verify: test-race ## Before a release: 1e8 virtual calls an algorithm, 1,000 see
 	go test ./group -count=1 -run '^Test(One)?Process(es)?(OfAService)?$$' -for 5m -warm 1m -kill 30s -rate 600 -v -timeout 0
 	go test ./cmd/headrace -count=1 -run '^TestFourPrograms$$' -for 5m -v -timeout 0
 	go test ./cmd/headrace -count=1 -run '^TestKilledAgainAndAgain$$' -kills 3 -lines 20000 -rate 50 -v -timeout 0
-	go test ./internal/simulate/report -count=1 -run '^TestNothingWaitsForEver$$' -providers 20000 -timeout 0
+	go test ./internal/simulate/report -count=1 -run '^Test(NothingWaitsForEver|EveryHistoryEnds)$$' -providers 20000 -timeout 0
 	$(MAKE) test-install
 	$(MAKE) test-release
 	$(MAKE) fuzz FUZZTIME=2m

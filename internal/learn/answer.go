@@ -45,8 +45,17 @@ func (m *Machine) Answered(now float64, c Call, a Answer) {
 
 // Heard applies the headers of a call that succeeded, which may be still running.
 func (m *Machine) Heard(now float64, c Call, calls, tokens Told) {
-	if m.quota.Observe(now, c, 1, calls, tokens, &m.tally) {
+	m.observe(now, c, 1, calls, tokens)
+}
+
+// observe applies the headers of the response to c. taken is 0 for a refusal, else 1.
+func (m *Machine) observe(now float64, c Call, taken float64, calls, tokens Told) {
+	stale, anew := m.quota.Observe(now, c, taken, calls, tokens, &m.tally)
+	if stale {
 		m.note(Decision{At: now, Kind: Verdict, Why: WhyStale})
+	}
+	if anew {
+		m.note(Decision{At: now, Kind: Verdict, Why: WhyAnew})
 	}
 }
 

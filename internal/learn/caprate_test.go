@@ -211,7 +211,7 @@ func TestACapMuchLowerThanBeforeIsAFall(t *testing.T) {
 	r.Flight.Cap(6, 1)
 	r.cutFlight(100, Call{Seq: 1, At: 100, Others: 6}, false)
 	assert.True(t, r.levels.Due(102))
-	assert.InDelta(t, 20, r.levels.Begin(1, 6), 0)
+	assert.InDelta(t, 20, r.levels.Begin(0, 1, 6), 0)
 }
 
 func TestTheTrialOfACapWeighsItAnew(t *testing.T) {

@@ -14,7 +14,7 @@ type Claim struct {
 	crowd    Crowd
 	scatter  evidence // refusals that no cap explains: see weighScatter
 
-	named   bool // the last refusal said that it is a cap
+	named   float64 // until then, refusals are expected to say that they are about a cap: the last one did; 0: it did not
 	repeats Repeats
 	shared  bool        // calls are taken at the level that refuses, too
 	untaken bool        // none is
@@ -129,11 +129,14 @@ func (c *Claim) Noise(hits float64) (share float64, ok bool) {
 
 const noneTaken = handful // calls that were refused while none was taken, although one has ended: it is no cap that refuses
 
+// Named reports whether refusals are expected to say that they are about the cap.
+func (c *Claim) Named(now float64) bool { return now < c.named }
+
 // noCap reports whether no cap can be what refuses the call c although nothing is admitted: one of ours takes what is
 // below it, and takes a call when another one has ended. Others may fill one that they share, but not each time that a
 // call is alone.
 func (m *Machine) noCap(c Call) bool {
-	if m.Flight.Claimed && m.claim.named { // other limits and errors do not name it
+	if m.Flight.Claimed && m.claim.Named(c.At) { // other limits and errors do not name it
 		return false
 	}
 	if m.Flight.mode == hovering || m.claim.shared {

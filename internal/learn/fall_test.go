@@ -185,7 +185,7 @@ func TestAWindowThatIsFoundEndsATrial(t *testing.T) {
 	r.Wait(60.1, 100, 0)
 	r.send(60.1)
 	r.rates.Fell(60.1, 50)
-	r.Calls.Set(r.rates.Begin(r.last.Seq, r.Calls.Rate), 60)
+	r.Calls.Set(r.rates.Begin(0, r.last.Seq, r.Calls.Rate), 60)
 	for i := range 8 {
 		r.send(60.1 + float64(i+1)/100)
 	}
@@ -263,7 +263,7 @@ func TestTheTrialOfAnEarlierLevelSaysNothingOfMore(t *testing.T) {
 	r := runMachine(Config{})
 	r.Flight.hold(5)
 	r.levels.Fell(100, 20)
-	r.levels.Begin(0, 5)
+	r.levels.Begin(0, 0, 5)
 	r.higher.trying, r.higher.until = true, 50
 	r.Flight.Return(20)
 	c := r.send(110)

@@ -15,6 +15,9 @@ const (
 // Sent notes a call.
 func (f *Foreign) Sent() { f.recent = max(0, f.recent-1.0/foreignEvery) }
 
+// Echo notes a further refusal about another limit, which has been answered.
+func (f *Foreign) Echo() { f.recent++ }
+
 // Count notes a refusal about another limit. It reports whether these keep coming, so that they are about the rate after all.
 func (f *Foreign) Count() (tooMany bool) {
 	if f.recent++; f.recent <= foreignMost {
@@ -31,8 +34,8 @@ func (m *Machine) passForeign(now float64) {
 }
 
 // unnamedUnderCap reports a refusal without a reason, a wait or meters, under a cap that refusals name: it is not due to the cap.
-func (m *Machine) unnamedUnderCap(r *Refusal) bool {
-	return m.Flight.Claimed && m.claim.named && r.Names == Unnamed && !r.asksToWait() && !r.hasMeters() && !m.off.Has(StrayRule)
+func (m *Machine) unnamedUnderCap(now float64, r *Refusal) bool {
+	return m.Flight.Claimed && m.claim.Named(now) && r.Names == Unnamed && !r.asksToWait() && !r.hasMeters() && !m.off.Has(StrayRule)
 }
 
 // judgeForeign reports a refusal that looks different from those of the rate, so that the rate must not answer it: its meters show

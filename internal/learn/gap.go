@@ -4,7 +4,7 @@ package learn
 // named: half of the time between two answers. A rate would refuse calls that leave together, and look like a cap.
 func (m *Machine) minGap(inFlight int) float64 {
 	above := float64(inFlight) >= m.heldLevel() && (m.Flight.mode != hovering || m.levelTried())
-	feigned := m.Flight.Claimed && !m.claim.named && !m.Calls.On // a rate may feign the cap
+	feigned := m.Flight.Claimed && !m.claim.Named(m.at) && !m.Calls.On // a rate may feign the cap
 	if !above || !feigned {
 		return 0
 	}

@@ -15,11 +15,11 @@ func TestCallsAboveACapOnTrialAreApart(t *testing.T) {
 	}{
 		{"as many as have held", 9, func(*Machine) {}, 0},
 		{"one more", 10, func(*Machine) {}, 0.5 * 2 / 11},
-		{"a trial of more", 10, func(m *Machine) { m.Flight.Return(m.higher.Begin(1, 10)) }, 0.5 * 2 / 11},
-		{"a trial that has reached its level", 10, func(m *Machine) { m.higher.Begin(1, 10); m.Flight.Return(11) }, 0.5 * 2 / 11},
+		{"a trial of more", 10, func(m *Machine) { m.Flight.Return(m.higher.Begin(0, 1, 10)) }, 0.5 * 2 / 11},
+		{"a trial that has reached its level", 10, func(m *Machine) { m.higher.Begin(0, 1, 10); m.Flight.Return(11) }, 0.5 * 2 / 11},
 		{"hovering", 10, func(m *Machine) { m.Flight.Hover(10) }, 0},
-		{"hovering, in a trial", 10, func(m *Machine) { m.Flight.Hover(10); m.higher.Begin(1, 10); m.Flight.Return(20) }, 0.5 * 2 / 11},
-		{"named", 10, func(m *Machine) { m.claim.named = true }, 0},
+		{"hovering, in a trial", 10, func(m *Machine) { m.Flight.Hover(10); m.higher.Begin(0, 1, 10); m.Flight.Return(20) }, 0.5 * 2 / 11},
+		{"named", 10, func(m *Machine) { m.claim.named = 1 }, 0},
 		{"a pace spaces them", 10, func(m *Machine) { m.Calls.On = true }, 0},
 		{"no cap", 10, func(m *Machine) { m.Flight.Claimed = false }, 0},
 	} {
@@ -42,7 +42,7 @@ func TestACallAboveACapWaitsAfterTheOneBefore(t *testing.T) {
 	r.Flight.Claimed = true
 	r.Flight.Return(20)
 	r.levels.Fell(0, 20)
-	r.levels.Begin(0, 10)
+	r.levels.Begin(0, 0, 10)
 	r.send(5)
 	assert.InDelta(t, 0.06, r.Wait(5.04, 100, 10), 1e-9)
 	assert.Equal(t, ByFlight, r.Bound())

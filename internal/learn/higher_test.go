@@ -45,6 +45,79 @@ func TestARejectionEndsTheTrialOfTwiceTheBound(t *testing.T) {
 	assert.Equal(t, 11, r.InFlight())
 }
 
+// Else a bound under a cap that is gone would hardly grow where calls take long.
+func TestMoreThanABoundThatHoversIsTriedForEver(t *testing.T) {
+	const hour = 3600.0
+	r := hoversAtTen(true)
+	trials := 0
+	for now := 2.0; now < 3*hour; now++ {
+		if r.Wait(now, 100, 0); r.higher.Trying(now) {
+			r.Refused(now+0.2, r.send(now+0.1), Refusal{Names: FlightLimit})
+			if now > 2*hour {
+				trials++
+			}
+		}
+	}
+	assert.Equal(t, 10, r.InFlight())
+	assert.InDelta(t, hour/rarestTrial, trials, 1)
+}
+
+func TestATrialOfWhatHeldBeforeThatIsOverDoesNotPreventOneOfMore(t *testing.T) {
+	r := hoversAtTen(false)
+	r.levels.Fell(1, 50)
+	r.Wait(1+2*remembered, 100, 0)
+	assert.Equal(t, 1, r.reasons(WhyMore))
+	assert.Zero(t, r.reasons(WhyBefore))
+}
+
+// A cap of 50 that becomes one of ten that others share: at first it is tried what held before.
+func TestMoreIsTriedAfterALargeFallToo(t *testing.T) {
+	r := runMachine(Config{Initial: 50, Max: 100})
+	r.Flight.Claimed = true
+	for i, others := range []int{50, 50, 50, 50, 10} {
+		r.claim.shared = others == 10
+		c := r.send(10 * float64(i+1))
+		c.Others = others
+		r.cutFlight(c.At, c, true)
+	}
+	more := 0
+	for now := 51.0; now < 2*3600; now++ {
+		if r.Wait(now, 100, 0); r.levelTried() {
+			if r.higher.trying {
+				more++
+			}
+			r.Refused(now+0.2, r.send(now+0.1), Refusal{Names: FlightLimit})
+		}
+	}
+	assert.Positive(t, r.reasons(WhyBefore))
+	assert.Greater(t, more, 10)
+}
+
+// The demand ends during a trial, and comes back two hours later.
+func TestATrialOfMoreEnds(t *testing.T) {
+	r := hoversAtTen(false)
+	r.Wait(3, 100, 0)
+	r.Slack(3.1)
+	at := 7200.0
+	for range 15 {
+		at += r.Wait(at, 100, 0)
+		r.Answered(at+0.05, r.send(at), Answer{InFlight: 5})
+		at += 0.1
+	}
+	r.Refused(at+0.1, r.send(at), Refusal{Asked: 1})
+	assert.True(t, r.Calls.On, "the rejection measures the rate")
+}
+
+func TestAfterALongTimeWithoutATrialOfMoreTheNextOneComesSoon(t *testing.T) {
+	m := Memory{first: 2, endless: true}
+	m.Explores(0, 20)
+	trials(&m, 0, 3600)
+	m.Explores(3600, 20)
+	assert.Greater(t, m.next, 3600+2.0)
+	m.Explores(3600+2*remembered, 20)
+	assert.InDelta(t, 3600+2*remembered+2, m.next, 1e-9)
+}
+
 func TestTrialsThatReachFarAboveTheBoundRefuteTheCap(t *testing.T) {
 	for others, claimed := range map[int]bool{13: true, 14: false} { // three cuts above ten are 13.6
 		r := hoversAtTen(false)
@@ -67,7 +140,7 @@ func TestATrialDoesNotRaiseTheLevelBelowWhichNoCapRejects(t *testing.T) {
 	m := New(Config{Initial: 10, Max: 1000})
 	m.Flight.Cap(10, 2)
 	m.levels.Fell(0, 100)
-	m.levels.Begin(1, 10)
+	m.levels.Begin(0, 1, 10)
 	m.Flight.Return(100)
 	assert.False(t, m.noCap(Call{Others: 5}))
 	assert.True(t, m.noCap(Call{Others: 4}))

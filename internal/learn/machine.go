@@ -86,6 +86,7 @@ func New(c Config) *Machine {
 	m.calm = Calm{stretch: 1}
 	m.rates = Memory{first: againFirst, rate: true}
 	m.levels.first, m.higher.first = levelFirst, levelFirst
+	m.higher.endless = true // a bound that hovers hardly grows by itself where calls are long
 	m.quota.Blind, m.quota.off = c.Blind, c.Off
 	m.Calls.off, m.Tokens.off = c.Off, c.Off
 	m.claim.off = c.Off

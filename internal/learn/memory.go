@@ -6,8 +6,9 @@ package learn
 type Memory struct {
 	first     float64 // seconds from a fall to the first trial, at most
 	rate      bool    // a rate per second is kept
+	endless   bool    // the trials go on for ever
 	held      float64 // what held before the fall
-	until     float64 // trials end
+	until     float64 // trials end; if they are endless, the one that runs
 	next      float64 // when the next one is; 0: nothing has fallen
 	pause     float64 // seconds before it, longer each time, also from one fall to the next
 	succeeded float64 // when a trial did last
@@ -72,6 +73,9 @@ func (m *Memory) Fell(now, held float64) {
 
 // Explores has more than ever held tried, and begins the pauses between trials anew if there are none.
 func (m *Memory) Explores(now, more float64) {
+	if now >= m.until { // no trial has begun for long
+		m.pause = 0
+	}
 	if m.next == 0 || now >= m.until {
 		m.fell(now, m.first)
 	}
@@ -106,13 +110,19 @@ func (m *Memory) Rest(seconds float64) {
 // Trying reports whether a trial runs.
 func (m *Memory) Trying(now float64) bool { return m.trying && now < m.until }
 
+// Over reports whether no trial is to come.
+func (m *Memory) Over(now float64) bool { return m.next == 0 || now >= m.until && !m.endless }
+
 // Due reports whether it is time to begin a trial.
 func (m *Memory) Due(now float64) bool {
-	return m.next > 0 && !m.trying && now >= m.next && now < m.until
+	return !m.Over(now) && !m.Trying(now) && now >= m.next
 }
 
 // Begin begins a trial with the calls after newest, and returns what to try.
-func (m *Memory) Begin(newest int64, from float64) (held float64) {
+func (m *Memory) Begin(now float64, newest int64, from float64) (held float64) {
+	if m.endless {
+		m.until = now + remembered
+	}
 	m.trying, m.before, m.from, m.taken = true, newest, from, 0
 	return m.held
 }
@@ -155,16 +165,17 @@ const unmeasured = rarestProbe // seconds: what headers or a cap have let throug
 
 // rememberLevel notes that a cap has moved. One that others share moves by itself.
 func (m *Machine) rememberLevel(now, before, after float64, named bool) {
-	switch shared := m.Flight.mode == hovering && after > hoverKept*m.levels.held; {
+	hovers := m.Flight.mode == hovering
+	if hovers && !m.Flight.part {
+		m.higher.first = levelFirst
+		if named { // no other cause feigns it
+			m.higher.first = namedFirst
+		}
+		m.higher.Explores(now, 2*after)
+	}
+	switch shared := hovers && after > hoverKept*m.levels.held; {
 	case shared:
 		m.levels = Memory{first: levelFirst}
-		if !m.Flight.part {
-			m.higher.first = levelFirst
-			if named { // no other cause feigns it
-				m.higher.first = namedFirst
-			}
-			m.higher.Explores(now, 2*after)
-		}
 	case m.levels.held == 0 && after < memoryFell*before:
 		m.levels.Fell(now, before)
 	default:

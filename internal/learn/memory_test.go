@@ -16,7 +16,7 @@ func trialsFrom(m *Memory, low, rtt, from, to float64) (at []float64) {
 	for now := from; now < to; now++ {
 		if m.Due(now) {
 			at = append(at, now-from)
-			m.Begin(int64(now), low)
+			m.Begin(now, int64(now), low)
 			m.Refused(now, rtt)
 		}
 	}
@@ -78,13 +78,13 @@ func TestASmallFallAfterAnotherIsOneFall(t *testing.T) {
 	m.Marked(20, 8, false)
 	m.Marked(30, 6.9, false)
 	assert.True(t, m.Due(32))
-	assert.InDelta(t, 10, m.Begin(1, 6.9), 0)
+	assert.InDelta(t, 10, m.Begin(0, 1, 6.9), 0)
 }
 
 func TestATrialSucceedsWithTwentyCalls(t *testing.T) {
 	m := Memory{first: 2}
 	m.Fell(0, 32)
-	assert.InDelta(t, 32, m.Begin(100, 8), 0)
+	assert.InDelta(t, 32, m.Begin(0, 100, 8), 0)
 	assert.False(t, m.Due(100), "one at a time")
 	assert.False(t, m.Tries(Call{Seq: 100}), "it had left before")
 	for i := range trialTaken {
@@ -99,7 +99,7 @@ func TestATrialSucceedsWithTwentyCalls(t *testing.T) {
 func TestATrialFailsWithOneRefusal(t *testing.T) {
 	m := Memory{first: 2}
 	m.Fell(0, 32)
-	m.Begin(100, 8)
+	m.Begin(0, 100, 8)
 	assert.InDelta(t, 8, m.Refused(3, 0), 0)
 	assert.False(t, m.Due(6.9))
 	assert.True(t, m.Due(7), "after twice the pause")
@@ -112,7 +112,7 @@ func TestTrialsAreSoonAgainAfterOneThatHeld(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := Memory{first: 2, held: 10, pause: 16}
-			m.Begin(1, 5)
+			m.Begin(0, 1, 5)
 			for range trialTaken {
 				m.Taken(0, Call{Seq: 2})
 			}
@@ -133,14 +133,14 @@ func TestWhatMarksAgreeAboutHoldsAfterTheLastTrial(t *testing.T) {
 	assert.False(t, m.Due(remembered))
 	m.Marked(2000, 3, false)
 	assert.True(t, m.Due(2002))
-	assert.InDelta(t, 5, m.Begin(1, 3), 0)
+	assert.InDelta(t, 5, m.Begin(0, 1, 3), 0)
 }
 
 // What was tried long ago is not what a refusal is about.
 func TestATrialWithoutCallsEnds(t *testing.T) {
 	m := Memory{first: 2}
 	m.Fell(0, 10)
-	assert.InDelta(t, 10, m.Begin(7, 3), 0)
+	assert.InDelta(t, 10, m.Begin(0, 7, 3), 0)
 	assert.True(t, m.Tries(Call{Seq: 8, At: remembered - 1}))
 	assert.False(t, m.Tries(Call{Seq: 9, At: remembered}))
 	m.Fell(remembered, 20)
@@ -153,8 +153,8 @@ func TestATrialWithoutCallsHoldsNothingBack(t *testing.T) {
 	m.Flight.hold(5)
 	m.levels.Fell(0, 20)
 	m.rates.Fell(0, 20)
-	m.rates.Begin(0, 3)
-	m.Flight.Return(m.levels.Begin(0, 5))
+	m.rates.Begin(0, 0, 3)
+	m.Flight.Return(m.levels.Begin(0, 0, 5))
 	m.Flight.hold(20)
 	for now, want := range map[float64]struct{ held, before float64 }{
 		remembered - 1: {5, 3},
@@ -286,7 +286,7 @@ func TestTrialsOfWhatNeverComesBackStayRare(t *testing.T) {
 		m.Marked(now, 3, false)
 		if m.Due(now) {
 			trials = append(trials, now)
-			m.Begin(int64(now), 3)
+			m.Begin(now, int64(now), 3)
 			m.Refused(now, 0)
 		}
 	}

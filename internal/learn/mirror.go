@@ -14,6 +14,8 @@ type Mirror struct {
 	Known bool
 	Seq   int64 // of the call with the newest answer
 
+	kind     float64 // the limit about which the following is known
+	differs  int     // answers in a row that declare another one
 	heard    float64 // when it left
 	at       float64 // as of when
 	left     float64 // then, with it taken
@@ -53,13 +55,18 @@ func (m *Mirror) Sent(now, n float64) {
 }
 
 // Observe applies what the answer to the call seq declared, which left at the moment at. own is what we have used since the
-// call m.Seq, this one included; taken is the share of this call, 0 if it was refused.
-func (m *Mirror) Observe(seq int64, at, own, taken float64, t Told) {
+// call m.Seq, this one included; taken is the share of this call, 0 if it was refused. It reports
+// whether the bucket is learned anew.
+func (m *Mirror) Observe(seq int64, at, own, taken float64, t Told) (anew bool) {
+	before := m.refill
+	anew = m.follow(t.Limit)
 	m.turn.Observe(at, t.Reset)
 	m.NoteFull(taken, t)
-	m.heard = at
-	m.limit, m.Seq = t.Limit, seq
+	m.limit, m.heard, m.Seq = t.Limit, at, seq
 	m.learnRefill(&t, taken)
+	if anew { // others are taken to use the same share
+		m.others.Rate *= m.refill / before
+	}
 	m.full = min(t.Limit, max(1, t.Remaining+t.Reset*m.refill))
 	m.part.Observe(at, m.refill, &t, taken)
 	if seq > m.lostAt {
@@ -68,7 +75,7 @@ func (m *Mirror) Observe(seq int64, at, own, taken float64, t Told) {
 	if !m.Known || m.turn.Windowed() {
 		m.Known, m.at, m.left, m.made = true, at, t.Remaining, 0
 		m.others.Begin(at, t.Remaining)
-		return
+		return anew
 	}
 	left := m.left + m.net()*(at-m.at) - own
 	spilt := left - (m.full - taken)                                // it was full before the call
@@ -76,6 +83,25 @@ func (m *Mirror) Observe(seq int64, at, own, taken float64, t Told) {
 	left = min(max(left-max(0, spilt), t.Remaining), t.Remaining+1) // which is rounded down
 	m.at, m.left = at, left
 	m.others.Observe(at, left, own, m.refill, max(1, taken), spilt > 0)
+	return anew
+}
+
+// follow takes in the limit that the newest answer declares. One that has clearly changed may be of another kind, so that the bucket is
+// learned anew, which follow reports. A few answers with another limit may be about another quota, such as that of another model.
+func (m *Mirror) follow(limit float64) (anew bool) {
+	switch {
+	case alike(limit, m.kind):
+		m.differs = 0
+		return false
+	case m.kind > 0:
+		if m.differs++; m.differs < handful {
+			return false
+		}
+		anew = true
+	}
+	m.kind, m.differs, m.refill = limit, 0, 0
+	m.Known, m.holds, m.refilled = false, false, false
+	return anew
 }
 
 // Expire notes an answer that declares nothing, to a call that left at the moment at, and reports whether nothing is known any
@@ -89,9 +115,9 @@ func (m *Mirror) Expire(at float64) bool {
 }
 
 // NoteFull notes that the limit is what the bucket holds, if an answer shows it full. Answers
-// that overtake each other show it, too.
+// that overtake each other show it, too, if they are about the same limit.
 func (m *Mirror) NoteFull(taken float64, t Told) {
-	m.holds = m.holds || t.Known && t.Remaining+taken >= t.Limit-1
+	m.holds = m.holds || t.Known && alike(t.Limit, m.kind) && t.Remaining+taken >= t.Limit-1
 }
 
 // learnRefill learns the rate at which the bucket refills, in units per second.

@@ -39,6 +39,76 @@ func TestMirrorLearnsTheRefill(t *testing.T) {
 	}
 }
 
+// answersOf has q hear so many answers that declare the same, one each second after the call last.
+func (q *Quota) answersOf(last Call, n int, calls, tokens Told) (newest Call, anew int) {
+	var tally Tally
+	for range n {
+		last = Call{Seq: last.Seq + 1, At: last.At + 1, Tokens: 10, Total: last.Total + 10}
+		q.Sent(last)
+		if _, yes := q.Observe(last.At+0.1, last, 1, calls, tokens, &tally); yes {
+			anew++
+		}
+	}
+	return last, anew
+}
+
+// The headers of a provider that has changed may be of another kind: here the limit is what the bucket holds at first, and then what may
+// go in a minute.
+func TestAnotherLimitMayBeOfAnotherKind(t *testing.T) {
+	const perMinute = 59.5 / 60
+	var q Quota
+	c, _ := q.answersOf(Call{}, 1, told(100, 99, 0.5), Told{})
+	c, anew := q.answersOf(c, 1, told(100, 80, 10), Told{})
+	assert.Zero(t, anew)
+	assert.InDelta(t, 1.95, q.Calls.refill, 1e-9)
+	c, anew = q.answersOf(c, handful-1, told(60, 8, 2), Told{})
+	assert.Zero(t, anew, "a few answers may be about another quota")
+	before := q.Calls.others.Rate / q.Calls.refill
+	c, anew = q.answersOf(c, 1, told(60, 8, 2), Told{})
+	assert.Equal(t, 1, anew)
+	assert.InDelta(t, perMinute, q.Calls.refill, 1e-9)
+	assert.InDelta(t, before, q.Calls.others.Rate/q.Calls.refill, 1e-9, "others are taken to use the same share")
+
+	late := Call{Seq: 2, At: 2}
+	q.Observe(c.At, late, 1, told(100, 99, 0.5), Told{}, &Tally{})
+	_, anew = q.answersOf(c, 1, told(60, 8, 2), Told{})
+	assert.Zero(t, anew)
+	assert.InDelta(t, perMinute, q.Calls.refill, 1e-9, "an earlier answer that arrives later was about the limit before")
+}
+
+// It shows at once that it is a bucket, too.
+func TestAnotherLimitIsLearnedFromItsFirstAnswers(t *testing.T) {
+	var q Quota
+	c, _ := q.answersOf(Call{}, 1, told(100, 99, 0.5), Told{})
+	c, _ = q.answersOf(c, 5, told(100, 80, 10), Told{})
+	q.answersOf(c, handful, told(10, 9, 0.1), Told{})
+	assert.InDelta(t, 1/(0.1+resetError), q.Calls.refill, 1e-9, "the rate of the limit before does not count")
+}
+
+// Two models may have limits of their own.
+func TestLimitsThatAlternateAreNotLearnedAnew(t *testing.T) {
+	for name, other := range map[string]float64{"hardly another one": 101, "another one": 300} {
+		t.Run(name, func(t *testing.T) {
+			var q Quota
+			var c Call
+			total := 0
+			for i := range 600 {
+				limit := 100.0
+				if i%2 == 1 {
+					limit = other
+				}
+				var anew int
+				c, anew = q.answersOf(c, 1, told(limit, 50, 30), told(10*limit, 500, 30))
+				total += anew
+				q.Calls.others.Rate = max(q.Calls.others.Rate, 0)
+			}
+			assert.Zero(t, total)
+			assert.LessOrEqual(t, q.Calls.others.Rate, q.Calls.refill)
+			assert.Positive(t, q.charge.call, "what calls reserve is still learned")
+		})
+	}
+}
+
 // bucket holds 100, of which so many are left, and refills by 2 a second.
 func bucket(left float64) *Mirror {
 	var m Mirror

@@ -178,7 +178,7 @@ func (p *Pacer) grow(dt, pace float64, opens bool, unit float64) {
 	switch {
 	case p.fast > 0 && opens:
 	case p.fast > 0 && p.marks == 1:
-		p.fast = min(mostRate, p.fast*math.Exp(min(firstGrow, p.Rate)*dt))
+		p.fast = min(mostRate, p.fast*math.Exp(min(firstGrow, p.Rate/unit)*dt))
 	case p.fast > 0:
 		p.fast = min(mostRate, p.fast*math.Exp(fastGrow*dt))
 	case !p.off.Has(GrowthRule) && p.overdrawn(unit):

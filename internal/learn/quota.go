@@ -37,10 +37,10 @@ func (q *Quota) Unsent(c Call) {
 }
 
 // Observe applies what the response to c declared. taken is 0 for a refusal, else 1. It reports whether what earlier ones declared
-// is too old.
-func (q *Quota) Observe(now float64, c Call, taken float64, calls, tokens Told, t *Tally) (stale bool) {
+// is too old, and whether it was about another limit, so that this one is learned anew.
+func (q *Quota) Observe(now float64, c Call, taken float64, calls, tokens Told, t *Tally) (stale, anew bool) {
 	if q.Blind {
-		return false
+		return false, false
 	}
 	if !calls.Known && taken > 0 {
 		stale = q.Calls.Expire(c.At)
@@ -53,7 +53,7 @@ func (q *Quota) Observe(now float64, c Call, taken float64, calls, tokens Told, 
 	if calls.Known && c.Seq > q.Calls.Seq {
 		gone, _ := q.uncharged.Between(q.Calls.Seq, c.Seq)
 		q.Calls.part.Begin(calls.Remaining, float64(q.last.Seq-c.Seq))
-		q.Calls.Observe(c.Seq, c.At, float64(c.Seq-q.Calls.Seq)-gone, taken, calls)
+		anew = q.Calls.Observe(c.Seq, c.At, float64(c.Seq-q.Calls.Seq)-gone, taken, calls)
 	}
 	if tokens.Known && c.Seq > q.Tokens.Seq {
 		reserved, ended, used := q.sinceHeader(c, now, t)
@@ -63,10 +63,11 @@ func (q *Quota) Observe(now float64, c Call, taken float64, calls, tokens Told, 
 			q.charge.Observe(reserved.less(ended), left-used-tokens.Remaining, c.Tokens)
 		}
 		q.Tokens.part.Begin(tokens.Remaining, q.last.Total-c.Total)
-		q.Tokens.Observe(c.Seq, c.At, q.charge.Of(reserved)-q.back(ended, used), taken*q.charge.Of(Amount{1, c.Tokens}), tokens)
+		own := q.charge.Of(reserved) - q.back(ended, used)
+		anew = q.Tokens.Observe(c.Seq, c.At, own, taken*q.charge.Of(Amount{1, c.Tokens}), tokens) || anew
 		q.total = c.Total
 	}
-	return stale
+	return stale, anew
 }
 
 // sinceHeader is what was reserved after the call Tokens.Seq up to and with c, and not refused, and what of it and of earlier

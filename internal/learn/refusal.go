@@ -85,7 +85,7 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 
 // readMeters applies the headers of a refusal, and drops them if they are not believed.
 func (m *Machine) readMeters(now float64, c Call, r *Refusal) {
-	m.quota.Observe(now, c, 0, r.Calls, r.Tokens, &m.tally)
+	m.observe(now, c, 0, r.Calls, r.Tokens)
 	untrue := r.mayBeRate() && r.showsRoom(c.Tokens) && !m.off.Has(TrustRule)
 	if untrue && m.trust.Broken(now) {
 		m.rememberLastMinute(now, c)
@@ -98,6 +98,9 @@ func (m *Machine) readMeters(now float64, c Call, r *Refusal) {
 
 // echo waits for what a further refusal of an epoch asks for.
 func (m *Machine) echo(now float64, c Call, r *Refusal) {
+	if m.unnamedUnderCap(now, r) {
+		m.foreign.Echo()
+	}
 	if r.asksToWait() && !m.off.Has(GateRule) && m.Door.Echo(now, r.Asked) {
 		m.obey(now, r)
 	}

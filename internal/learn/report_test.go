@@ -38,3 +38,14 @@ func TestACorrectionOfRetryAfterIsAnEvent(t *testing.T) {
 	}
 	assert.Equal(t, []Decision{{At: 1, Kind: Verdict, From: 1, To: 2, Why: WhyFactor}}, r.decided)
 }
+
+func TestAnotherLimitInTheHeadersIsAnEvent(t *testing.T) {
+	r := runMachine(Config{})
+	for _, limit := range []float64{100, 1000} {
+		for range handful {
+			c := r.send(r.last.At + 1)
+			r.Answered(c.At+0.1, c, Answer{Used: 100, Calls: told(limit, 50, 3)})
+		}
+	}
+	assert.Equal(t, 1, r.reasons(WhyAnew))
+}

@@ -27,7 +27,7 @@ func TestARefusalIsMeasuredByTheTimeInWhichCallsWereAdmitted(t *testing.T) {
 func TestACapThatIsFoundEndsATrial(t *testing.T) {
 	r := runMachine(Config{Initial: 20, Max: 100})
 	r.levels.Fell(0, 40)
-	r.levels.Begin(5, 10)
+	r.levels.Begin(0, 5, 10)
 	r.cutFlight(3, Call{Seq: 4, At: 1, Others: 10}, false)
 	assert.False(t, r.levels.trying)
 }
@@ -40,7 +40,7 @@ func TestNoiseEndsATrial(t *testing.T) {
 	for _, c := range r.sendMany(20) {
 		r.Answered(c.At+0.1, c, Answer{Used: 100})
 	}
-	r.levels.Begin(1000, 10)
+	r.levels.Begin(0, 1000, 10)
 	for r.Flight.Claimed {
 		r.last.Others = 0 // no cap refuses a call that is alone
 		r.judge(21, Call{Seq: r.last.Seq, At: 20}, &Refusal{}, false)

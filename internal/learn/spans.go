@@ -15,6 +15,8 @@ type Spans struct {
 	holds float64 // calls that the window let through
 	last  float64 // length of the last span that may have been a window; 0: none has
 	got   float64 // calls that it let through
+
+	rose float64 // when its limit proved to have risen, and it has not been used up since; 0: it did not
 }
 
 const (
@@ -53,6 +55,7 @@ func (s *Spans) Opened(left, calls, hits, known float64, counts bool) (rate floa
 	case late:
 		return 0
 	case counts && usedUp:
+		s.rose = 0
 		again := alike(span, s.last) && alike(got, s.got)
 		early := s.Window > 0 && spanAlike*got < s.holds
 		if again || !early && span <= spanLongest && got/span >= memoryFell*known {
@@ -65,6 +68,14 @@ func (s *Spans) Opened(left, calls, hits, known float64, counts bool) (rate floa
 	}
 	s.begin, s.calls, s.hits = left, calls, hits
 	return rate
+}
+
+// NoteRise notes that the limit of the window proves to have risen. It reports whether there is no such window any more, because that
+// was so before, lately, and the window has not been used up in between.
+func (s *Spans) NoteRise(now float64) (gone bool) {
+	gone = s.rose > 0 && now < s.rose+max(remembered, enough*s.Window)
+	s.rose = now
+	return gone
 }
 
 // Mostly reports whether the provider was shut for most of the span that ends at the moment left.

@@ -133,3 +133,38 @@ func TestALateRefusalEndsNoWindow(t *testing.T) {
 	assert.Zero(t, s.Opened(70.5, 20, 0, 0, true), "half a second is no window either")
 	assert.Zero(t, s.Window)
 }
+
+func TestALimitThatRisesTwiceIsThatOfNoWindow(t *testing.T) {
+	s := Spans{Window: 60}
+	assert.False(t, s.NoteRise(10))
+	assert.True(t, s.NoteRise(20))
+	s.begin = 20
+	s.Shut(50)
+	s.Opened(80, 120, 0, 0, true)
+	assert.False(t, s.NoteRise(100), "it was used up")
+	s.Shut(110)
+	s.Opened(111, 130, 0, 0, true)
+	assert.True(t, s.NoteRise(99+remembered), "and was not since")
+	assert.False(t, s.NoteRise(99+2*remembered), "long ago")
+	s.Window = remembered
+	assert.True(t, s.NoteRise(99+4*remembered), "but not for a long window")
+}
+
+// The provider counted in windows of five minutes, and does not any more.
+func TestAWindowThatIsGoneIsGivenUp(t *testing.T) {
+	r := runMachine(Config{Saved: Saved{Calls: 1, Window: 300}})
+	r.play(1, 800, func(float64) float64 { return 10 }, Refusal{Asked: 0.2})
+	assert.Equal(t, 1, r.reasons(WhyNoSpan))
+	assert.Greater(t, r.Calls.Rate, 9.0)
+}
+
+func TestOneRiseIsThatOfTheWindow(t *testing.T) {
+	r := runMachine(Config{Saved: Saved{Calls: 1, Window: 60}})
+	r.Calls.model, r.Calls.Binding = -1000, true
+	for now := 1.0; now < 5; now++ {
+		r.tick(now, false)
+		r.due = now
+		assert.True(t, r.Calls.Rising())
+		assert.InDelta(t, 60, r.spans.Window, 0)
+	}
+}

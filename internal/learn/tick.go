@@ -15,12 +15,14 @@ func (m *Machine) tick(now float64, slack bool) {
 	m.Calls.Turns, m.Tokens.Turns = m.Tokens.On, m.Tokens.On
 	m.Calls.OneByOne = !m.quota.Calls.Known || m.trust.Ignored(now)
 	m.Flight.Tick(now, counts)
+	rising := m.Calls.Rising()
 	m.tickPacer(now, &m.Calls, OfCalls, 1, open, counts, idle)
+	rose := !rising && m.Calls.Rising()
 	m.tickPacer(now, &m.Tokens, OfTokens, m.paced(m.unit), open, counts, idle)
 	if m.grows(now) && !slack && !m.off.Has(MemoryRule) {
 		m.beginTrials(now)
 	}
-	if w := m.spans.Window; w > 0 && m.Calls.Outlasts(w) { // it would have been used up
+	if w := m.spans.Window; w > 0 && (m.Calls.Outlasts(w) || rose && m.spans.NoteRise(now)) { // it would have been used up
 		m.setWindow(0)
 		m.note(Decision{At: now, Kind: Verdict, From: w, Why: WhyNoSpan})
 	}

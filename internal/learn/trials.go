@@ -4,7 +4,7 @@ package learn
 func (m *Machine) beginTrials(now float64) {
 	if due := m.dueLevel(now); due != nil {
 		before := float64(m.InFlight())
-		m.Flight.Return(due.Begin(m.tally.last.Seq, before))
+		m.Flight.Return(due.Begin(now, m.tally.last.Seq, before))
 		m.tryCap(now)
 		why := WhyBefore
 		if m.higher.Trying(now) {
@@ -22,7 +22,7 @@ func (m *Machine) beginTrials(now float64) {
 func (m *Machine) tryRates(now float64) {
 	before, rate := m.Calls.Pace(), m.Calls.Rate
 	m.tokensFrom = m.Tokens.Rate
-	m.Calls.Set(m.rates.Begin(m.tally.last.Seq, rate), m.cycle())
+	m.Calls.Set(m.rates.Begin(now, m.tally.last.Seq, rate), m.cycle())
 	m.Tokens.Set(m.Tokens.Rate*max(1, m.Calls.Rate/rate), m.cycle())
 	m.note(Decision{At: now, Kind: Probe, Of: OfCalls, From: before, To: m.Calls.Pace(), Why: WhyBefore})
 }
@@ -33,7 +33,7 @@ func (m *Machine) dueLevel(now float64) *Memory {
 	case m.levelTried():
 	case m.levels.Due(now):
 		return &m.levels
-	case m.levels.next == 0 && m.Flight.mode == hovering && m.higher.Due(now):
+	case m.levels.Over(now) && m.Flight.mode == hovering && m.higher.Due(now):
 		return &m.higher
 	}
 	return nil

@@ -22,7 +22,7 @@ func (m *Machine) judge(now float64, c Call, r *Refusal, tested bool) (verdict, 
 		return isNothing, Rate{}
 	}
 	m.claim.Refused(c.Others, r.asksToWait())
-	if m.unnamedUnderCap(r) && !m.foreign.Count() {
+	if m.unnamedUnderCap(now, r) && !m.foreign.Count() {
 		m.passForeign(now)
 		m.mark(now, c)
 		return isNothing, Rate{}

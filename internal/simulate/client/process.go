@@ -127,7 +127,7 @@ func (p *process) send(now time.Duration, c *Call) {
 	p.total += c.Guess
 	c.Seq, c.SentAt, c.Others, c.Total = p.seq, now, p.inFlight, p.total
 	p.inFlight++
-	p.got.add(now, Tally{Attempts: 1})
+	p.count(now, Tally{Attempts: 1})
 	p.policy.Sent(now, c)
 	if p.run.omniscient {
 		p.arrive(now, c)
@@ -164,15 +164,15 @@ func (p *process) arrive(now time.Duration, c *Call) {
 	c.answer, cause = p.run.provider.Arrive(now, c.Reserved)
 	switch cause {
 	case provider.None:
-		p.got.add(c.SentAt, Tally{Admitted: 1})
+		p.count(c.SentAt, Tally{Admitted: 1})
 		p.speaks(now)
 		latency := stretch(c.latency, p.run.provider.Strain())
 		p.run.queue.At(now+latency, event{what: depart, process: p, call: c})
 		return
 	case provider.Unlucky:
-		p.got.add(c.SentAt, Tally{Refused: 1, Unlucky: 1})
+		p.count(c.SentAt, Tally{Refused: 1, Unlucky: 1})
 	case provider.Limited:
-		p.got.add(c.SentAt, Tally{Refused: 1})
+		p.count(c.SentAt, Tally{Refused: 1})
 	}
 	late := stretch(p.run.Refusal, p.net.LogNormal(1, refusalSpread))
 	if p.run.Transit.High > 0 {

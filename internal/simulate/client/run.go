@@ -10,22 +10,23 @@ import (
 
 // Setting is the world of a run, but for its policy.
 type Setting struct {
-	Provider  provider.Config
-	Changes   []provider.Change // in the order of their times
-	Latency   time.Duration     // mean, of an admitted call at the provider
-	Net       time.Duration     // one way
-	Transit   Between           // drawn for each way of each call, so that calls arrive in another order; zero: Net
-	Refusal   time.Duration     // mean, from the arrival of a refused call to its answer, without a Transit
-	Tokens    bool              // calls differ in tokens, and last accordingly
-	Tail      float64           // the standard deviation of the logarithm of a call's tokens; 0: that of ordinary calls
-	Guess     Range             // what policies take a call's tokens for, as a factor of what it reserves; zero: they know
-	Callers   int               // of a process, each of which waits for its call; 0: any number
-	Processes int               // they join 20 s apart, more than four of them within 80 s
-	Pool      int               // workers of policies with a fixed pool
-	OnOff     time.Duration     // demand lasts so long and pauses as long; 0: it never pauses
-	Preset    Preset            // what the provider's documentation says, to policies that read it
-	Lasts     time.Duration     // how long the run is measured; 0: Measured
-	Items     int               // that each process has; 0: more than it can send
+	Provider   provider.Config
+	Changes    []provider.Change // in the order of their times
+	Latency    time.Duration     // mean, of an admitted call at the provider
+	Net        time.Duration     // one way
+	Transit    Between           // drawn for each way of each call, so that calls arrive in another order; zero: Net
+	Refusal    time.Duration     // mean, from the arrival of a refused call to its answer, without a Transit
+	Tokens     bool              // calls differ in tokens, and last accordingly
+	Tail       float64           // the standard deviation of the logarithm of a call's tokens; 0: that of ordinary calls
+	Guess      Range             // what policies take a call's tokens for, as a factor of what it reserves; zero: they know
+	Callers    int               // of a process, each of which waits for its call; 0: any number
+	Processes  int               // they join 20 s apart, more than four of them within 80 s
+	Pool       int               // workers of policies with a fixed pool
+	OnOff      time.Duration     // demand lasts so long and pauses as long; 0: it never pauses
+	Preset     Preset            // what the provider's documentation says, to policies that read it
+	Unmeasured time.Duration     // after the warm-up, before it is measured
+	Lasts      time.Duration     // how long the run is measured; 0: Measured
+	Items      int               // that each process has; 0: more than it can send
 }
 
 // Range is drawn from with each factor equally likely.
@@ -40,10 +41,13 @@ type Preset struct{ RequestsPerMinute, TokensPerMinute int64 }
 // End is when the run is over.
 func (s *Setting) End() time.Duration {
 	if s.Lasts > 0 {
-		return WarmUp + s.Lasts
+		return s.begins() + s.Lasts
 	}
-	return WarmUp + Measured
+	return s.begins() + Measured
 }
+
+// begins is when measuring begins.
+func (s *Setting) begins() time.Duration { return WarmUp + s.Unmeasured }
 
 // Sample is what one process is doing at a moment.
 type Sample struct {

@@ -26,6 +26,20 @@ func TestARunLastsAsLongAsItIsSaid(t *testing.T) {
 	assert.InDelta(t, client.WarmUp+time.Hour, last(time.Hour), float64(5*time.Second))
 }
 
+func TestAPartOfARunIsNotMeasured(t *testing.T) {
+	measured := func(unmeasured time.Duration) client.Result {
+		w := setting(provider.Config{Requests: provider.Bucket{PerMinute: 60, Burst: 1}})
+		w.Unmeasured, w.Lasts = unmeasured, 10*time.Minute
+		return run(t, w, playing(&script{admit: upTo(1)}))[0]
+	}
+	all, some := measured(0), measured(time.Hour)
+	assert.Positive(t, all.Measured.Admitted)
+	assert.InDelta(t, all.Measured.Admitted, some.Measured.Admitted, 0.1*float64(all.Measured.Admitted))
+	assert.Equal(t, all.Cold, some.Cold)
+	assert.Equal(t, all.First, some.First)
+	assert.InDelta(t, 7, float64(some.Done-all.Cold.Admitted)/float64(all.Done-all.Cold.Admitted), 0.3, "an hour and ten minutes")
+}
+
 // calls returns the items of a world, as its policy sees them.
 func calls(t *testing.T, alter func(*client.Setting)) (all []client.Call) {
 	t.Helper()

@@ -38,14 +38,15 @@ type Result struct {
 	Silence time.Duration // the longest in which no call was admitted although there was demand
 }
 
-// add counts what came of a call by when it was sent.
-func (r *Result) add(sent time.Duration, t Tally) {
-	if sent >= WarmUp {
-		r.Measured.Add(t)
-		return
+// count counts what came of a call by when it was sent.
+func (p *process) count(sent time.Duration, t Tally) {
+	if sent >= p.run.begins() {
+		p.got.Measured.Add(t)
 	}
-	r.Cold.Add(t)
+	if sent < WarmUp {
+		p.got.Cold.Add(t)
+	}
 	if sent < time.Minute {
-		r.First.Add(t)
+		p.got.First.Add(t)
 	}
 }

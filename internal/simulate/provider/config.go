@@ -72,4 +72,5 @@ type Change struct {
 	At     time.Duration
 	Factor float64 // rates and windows are multiplied by it; 0: they stay
 	Cap    int     // the new cap; 0: it stays
+	Become *Config // another provider: only the calls in flight and Headers are kept; nil: it stays
 }

@@ -110,6 +110,9 @@ func (p *Provider) Wait(now time.Duration, reserved int64) time.Duration {
 
 // Apply changes the limits as of now.
 func (p *Provider) Apply(now time.Duration, c Change) {
+	if c.Become != nil {
+		p.become(*c.Become)
+	}
 	if c.Cap > 0 {
 		p.Cap = c.Cap
 	}
@@ -122,6 +125,14 @@ func (p *Provider) Apply(now time.Duration, c Change) {
 	if p.tokens != nil {
 		p.tokens.scale(now, c.Factor)
 	}
+}
+
+// become makes it another provider, with full buckets.
+func (p *Provider) become(c Config) {
+	c.Headers = p.Headers
+	other := New(c, p.luck)
+	other.inFlight = p.inFlight
+	*p = *other
 }
 
 // rates is how long until the rates admit a call.

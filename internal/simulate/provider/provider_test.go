@@ -129,6 +129,11 @@ func TestChanges(t *testing.T) {
 	p.Depart(sec, 0, 0)
 	assert.Zero(t, p.Wait(sec, 1))
 
+	p.Apply(sec, provider.Change{Become: &provider.Config{Cap: 2}})
+	assert.Zero(t, p.Wait(sec, 1))
+	assert.Equal(t, 2, admittedOf(p, 3), "no rate is left")
+	assert.Equal(t, provider.Forever, p.Wait(sec, 1))
+
 	m := provider.New(provider.Config{Minute: 12}, nil)
 	m.Apply(0, provider.Change{Factor: 0.5})
 	assert.Equal(t, 6, admittedOf(m, 20))

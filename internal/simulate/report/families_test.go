@@ -75,15 +75,17 @@ func TestAVerdictIsTheMedianAndTheWorstSeed(t *testing.T) {
 func TestTheHarsherSet(t *testing.T) {
 	var sets []string
 	page := written(t, report.Plan{
-		Seeds: 1, Offset: slowOnes, N: 1, Harsher: 2, Only: "Vegas", Scenario: "random,harsher",
+		Seeds: 1, Offset: slowOnes, N: 1, Harsher: 2, Recovery: 3, Only: "Vegas,AIMD", Scenario: "random,harsher,recovery",
 		Took: func(set string, _ time.Duration) { sets = append(sets, set) },
 	})
 	assert.Contains(t, page, "## Random providers: 1 from #39 on")
 	assert.Contains(t, page, "## Harsher providers: 2 from #39 on")
-	assert.Equal(t, []string{"twelve", "families", "random", "harsher", "jobs"}, sets)
+	assert.Contains(t, page, "## Recovery: 3 from #39 on")
+	assert.Equal(t, []string{"twelve", "families", "random", "harsher", "recovery", "jobs"}, sets)
 
-	page = written(t, report.Plan{Seeds: 1, Only: "Vegas", Set: "twelve", Scenario: "h39"})
+	page = written(t, report.Plan{Seeds: 1, Only: "Vegas", Set: "twelve", Scenario: "h39,r39"})
 	assert.Contains(t, page, "| h39 ")
+	assert.Contains(t, page, "| r39 ")
 }
 
 // Clients that know the limits stand beside the laws: with all parts of the rates among drawn providers, with one elsewhere.

@@ -62,6 +62,11 @@ func HarsherReach() Reaches {
 	return Reaches{blind: reach{p5: 60, p25: 88, p95: 9}, headers: reach{p5: 70, p25: 93, p95: 9}}
 }
 
+// RecoveryReach is that where any provider has become an ordinary one.
+func RecoveryReach() Reaches {
+	return Reaches{blind: reach{p5: 90, least: 60}, headers: reach{p5: 95, least: 60}}
+}
+
 // Sweep judges what g, of many providers, comes to.
 func (m *Marks) Sweep(target string, g *Grid, r Reaches) {
 	for c, contender := range g.Contenders {

@@ -21,11 +21,12 @@ type Plan struct {
 	Offset   int            // the first random provider, the first harsher one, and the seed before the first of a family
 	N        int            // how many random providers
 	Harsher  int            // how many of the harsher generator
+	Recovery int            // how many of these that become ordinary ones
 	Set      string         // parts of the names of sets, separated by commas; empty: all
 	Family   string         // beginnings of the names of families, separated by commas; empty: all
 	Members  bool           // the table of members has all of them, not only the weak ones
 	Only     string         // parts of the names of contenders, separated by commas; empty: all in the twelve, elsewhere ours and what knows the limits
-	Scenario string         // parts of the names of scenarios, "random" for N random ones, "harsher" for those, #n or hn for one of them; empty: all
+	Scenario string         // parts of the names of scenarios, "random" for N random ones, "harsher" and "recovery" for those, #n, hn or rn for one of them; empty: all
 	ColdOnly bool           // nothing but the cold start
 	Names    provider.Names // what refusals say of the limit; the zero Names: what each scenario has
 	Ablate   bool           // nothing but the default law without each of its rules
@@ -41,6 +42,7 @@ const (
 	familiesSet = "families"
 	randomSet   = "random"
 	harsherSet  = "harsher"
+	recoverySet = "recovery"
 	jobsSet     = "jobs"
 )
 
@@ -60,6 +62,7 @@ func (p *Plan) Write(w io.Writer) error {
 		{familiesSet, p.families},
 		{randomSet, p.random},
 		{harsherSet, p.harsher},
+		{recoverySet, p.recovery},
 		{jobsSet, p.jobs},
 	} {
 		if !named(set.name, p.Set) || p.ColdOnly && set.name != twelveSet {
@@ -132,18 +135,26 @@ func (p *Plan) judged() (all []scenario.Family) {
 
 func (p *Plan) random(pen *pen, marks *Marks) {
 	if p.N > 0 && named(randomSet, p.Scenario) {
-		p.sweep(pen, "Random providers", p.sweeping(), marks, RandomReach())
+		p.sweep(pen, "Random providers", p.sweeping(), p.many(), marks, RandomReach())
 	}
 }
 
 func (p *Plan) harsher(pen *pen, marks *Marks) {
 	if p.Harsher > 0 && named(harsherSet, p.Scenario) {
-		p.sweep(pen, "Harsher providers", p.harshly(), marks, HarsherReach())
+		p.sweep(pen, "Harsher providers", p.harshly(), p.many(), marks, HarsherReach())
 	}
 }
 
-func (p *Plan) sweep(pen *pen, title string, all []scenario.Scenario, marks *Marks, r Reaches) {
-	g := pen.play(all, p.many(), 1)
+// recovery is about our laws: those of others keep no estimate for minutes, and one that knows the limits has nothing to forget.
+func (p *Plan) recovery(pen *pen, marks *Marks) {
+	if p.Recovery > 0 && named(recoverySet, p.Scenario) {
+		all := p.naming(drawn(scenario.Recovery, p.Offset, p.Recovery))
+		p.sweep(pen, "Recovery", all, p.contenders(law.All()), marks, RecoveryReach())
+	}
+}
+
+func (p *Plan) sweep(pen *pen, title string, all []scenario.Scenario, who []client.Contender, marks *Marks, r Reaches) {
+	g := pen.play(all, who, 1)
 	pen.heading(title, fmt.Sprintf("%d from #%d on, one seed each", len(all), p.Offset))
 	pen.table(g.Spread())
 	if p.Show > 0 {
@@ -182,7 +193,7 @@ func (p *Plan) scenarios(all []scenario.Scenario) []scenario.Scenario {
 // numbered are the drawn scenarios that Scenario asks for by number.
 func (p *Plan) numbered() (all []scenario.Scenario) {
 	for name := range strings.SplitSeq(p.Scenario, ",") {
-		for prefix, draw := range map[string]func(int) scenario.Scenario{"#": scenario.Random, "h": scenario.Harsher} {
+		for prefix, draw := range map[string]func(int) scenario.Scenario{"#": scenario.Random, "h": scenario.Harsher, "r": scenario.Recovery} {
 			number, ok := strings.CutPrefix(name, prefix)
 			if i, err := strconv.Atoi(number); ok && err == nil {
 				all = append(all, draw(i))
@@ -198,8 +209,14 @@ func (p *Plan) sweeping() []scenario.Scenario { return p.naming(Randoms(p.Offset
 // naming has the refusals of all say what Names says.
 func (p *Plan) naming(all []scenario.Scenario) []scenario.Scenario {
 	for i := range all {
-		if p.Names != provider.CapByHeaders {
-			all[i].Provider.Names = p.Names
+		if p.Names == provider.CapByHeaders {
+			continue
+		}
+		all[i].Provider.Names = p.Names
+		for _, c := range all[i].Changes {
+			if c.Become != nil {
+				c.Become.Names = p.Names
+			}
 		}
 	}
 	return all

@@ -14,7 +14,7 @@ import (
 	"github.com/headrace/headrace/internal/simulate/scenario"
 )
 
-var drawn = flag.Int("providers", 20, "how many providers TestNothingWaitsForEver draws")
+var drawn = flag.Int("providers", 20, "how many providers TestNothingWaitsForEver draws; TestEveryHistoryEnds draws a tenth of them")
 
 // patience is how much longer than the oracle a law may go without an admitted call:
 // a refusal may ask for an hour without need.

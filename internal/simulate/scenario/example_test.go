@@ -17,3 +17,9 @@ func ExampleRandom() {
 	fmt.Printf("%s: %s\n", s.Name, s.About)
 	// Output: #68: rpm 0.73/s burst 14 x2 Retry-After absent, latency 0.6 s, refusal 0.35 s, net 69 ms, 2 processes
 }
+
+func ExampleRecovery() {
+	s := scenario.Recovery(11)
+	fmt.Printf("%s: %s\n", s.Name, s.About)
+	// Output: r11: cap 11 that moves beside 8.2/s b26, Retry-After whole, latency 0.2 s, then 600 in each minute, Retry-After whole
+}

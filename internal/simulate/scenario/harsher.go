@@ -29,7 +29,7 @@ func Harsher(i int) Scenario {
 	about += disorder(dice{world.NewChance(uint64(i), 0x4a46), i}, &s) //nolint:gosec // any bits will do
 	s.Name = fmt.Sprintf("h%d", i)
 	s.About = fmt.Sprintf("%s, Retry-After %s, latency %.1f s, %d processes", about,
-		[...]string{"absent", "whole", "exact", "in half"}[s.Provider.RetryAfter], s.Latency.Seconds(), s.Processes)
+		retryAfter(s.Provider.RetryAfter), s.Latency.Seconds(), s.Processes)
 	return withDefaults(s)
 }
 

@@ -19,6 +19,9 @@ func (s *Scenario) Rates() []Step {
 	p := &s.Provider
 	factor := 1.0
 	return s.steps(func(c provider.Change) float64 {
+		if c.Become != nil {
+			p, factor = c.Become, 1
+		}
 		if c.Factor > 0 {
 			factor *= c.Factor
 		}
@@ -38,12 +41,21 @@ func (s *Scenario) Rates() []Step {
 
 // Caps returns the calls that may be in flight, from each change on.
 func (s *Scenario) Caps() []Step {
-	most, overload := float64(s.Provider.Cap), float64(s.Provider.Overload)
+	return s.caps(func(*provider.Config) int { return 0 })
+}
+
+// caps returns the same, and no more than a provider has for other.
+func (s *Scenario) caps(other func(*provider.Config) int) []Step {
+	p := &s.Provider
+	most := p.Cap
 	return s.steps(func(c provider.Change) float64 {
-		if c.Cap > 0 {
-			most = float64(c.Cap)
+		if c.Become != nil {
+			p, most = c.Become, c.Become.Cap
 		}
-		return lowest(most, overload)
+		if c.Cap > 0 {
+			most = c.Cap
+		}
+		return lowest(float64(most), float64(p.Overload), float64(other(p)))
 	})
 }
 
@@ -52,9 +64,9 @@ func (s *Scenario) Caps() []Step {
 // flight only take longer.
 func (s *Scenario) CapRates() []Step {
 	trip := (s.Latency + 2*s.Net).Seconds()
-	all := s.Caps()
-	for i, c := range all {
-		all[i].Limit = lowest(c.Limit, float64(s.Provider.Knee)) / trip
+	all := s.caps(func(p *provider.Config) int { return p.Knee })
+	for i := range all {
+		all[i].Limit /= trip
 	}
 	return all
 }

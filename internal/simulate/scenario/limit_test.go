@@ -40,6 +40,12 @@ func TestLimits(t *testing.T) {
 			provider: provider.Config{Log: provider.Log{Max: 30, Per: 10 * time.Second}}, changes: []provider.Change{{At: 5, Factor: 2}},
 			rate: []scenario.Step{{At: 0, Limit: 3}},
 		},
+		"another provider": {
+			provider: provider.Config{Requests: provider.Bucket{PerMinute: 600}, Overload: 12},
+			changes:  []provider.Change{{At: 5, Factor: 0.5}, {At: 7, Become: &provider.Config{Requests: provider.Bucket{PerMinute: 60}, Cap: 9}}},
+			rate:     []scenario.Step{{At: 0, Limit: 10}, {At: 5, Limit: 5}, {At: 7, Limit: 1}},
+			cap:      []scenario.Step{{At: 0, Limit: 12}, {At: 7, Limit: 9}},
+		},
 		"the lowest counts": {
 			provider: provider.Config{Requests: provider.Bucket{PerMinute: 600}, Minute: 60, Cap: 20, Overload: 12},
 			rate:     []scenario.Step{{At: 0, Limit: 1}}, cap: []scenario.Step{{At: 0, Limit: 12}},

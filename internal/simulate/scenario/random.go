@@ -49,7 +49,7 @@ func Random(i int) Scenario {
 	} else {
 		about = d.limitRate(&s, kind, factor)
 		s.Provider.RetryAfter = told
-		about += " Retry-After " + [...]string{"absent", "whole", "exact"}[told]
+		about += " Retry-After " + retryAfter(told)
 	}
 	s.Name = fmt.Sprintf("#%d", i)
 	s.About = fmt.Sprintf("%s, latency %.1f s, refusal %.2f s, net %.0f ms, %d processes",

@@ -32,7 +32,7 @@ func check(t assert.TestingT, s scenario.Scenario) {
 	assert.True(t, slices.IsSortedFunc(s.Changes, func(a, b provider.Change) int { return int(a.At - b.At) }))
 	for _, c := range s.Changes {
 		assert.True(t, c.At > client.WarmUp && c.At < s.End())
-		assert.True(t, c.Factor > 0 || c.Cap > 0)
+		assert.True(t, c.Factor > 0 || c.Cap > 0 || c.Become != nil)
 	}
 }
 
@@ -57,6 +57,33 @@ func TestRandom(t *testing.T) {
 			assert.True(t, s.Provider.Cap >= 2*s.Processes && s.Provider.Cap <= 100)
 		}
 	})
+}
+
+// What Recovery changes at the end of the history has no limit, error or lie of the provider before.
+func TestRecovery(t *testing.T) {
+	kinds := map[string]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		i := rapid.IntRange(0, 1e6).Draw(t, "i")
+		s, before := scenario.Recovery(i), scenario.Harsher(i)
+		check(t, s)
+		assert.Equal(t, s, scenario.Recovery(i))
+		assert.Equal(t, before.Provider, s.Provider)
+		assert.Equal(t, 1, s.Processes)
+		last := s.Changes[len(s.Changes)-1]
+		assert.Equal(t, client.WarmUp+20*time.Minute, last.At)
+		p := *last.Become
+		switch {
+		case p.Cap > 0:
+			kinds["cap"]++
+		case p.Minute > 0:
+			kinds["minute"]++
+		default:
+			kinds["bucket"]++
+		}
+		p.Cap, p.Minute, p.Requests, p.RetryAfter = 0, 0, provider.Bucket{}, 0
+		assert.Zero(t, p)
+	})
+	assert.Len(t, kinds, 3, "%v", kinds)
 }
 
 // All kinds turn up, in the shares that Random promises.
