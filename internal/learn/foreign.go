@@ -15,9 +15,6 @@ const (
 // Sent notes a call.
 func (f *Foreign) Sent() { f.recent = max(0, f.recent-1.0/foreignEvery) }
 
-// Echo notes a further refusal about another limit, which has been answered.
-func (f *Foreign) Echo() { f.recent++ }
-
 // Count notes a refusal about another limit. It reports whether these keep coming, so that they are about the rate after all.
 func (f *Foreign) Count() (tooMany bool) {
 	if f.recent++; f.recent <= foreignMost {

@@ -94,20 +94,4 @@ func TestRefusalsThatNoLongerNameTheCapAreAboutIt(t *testing.T) {
 	}
 	assert.Equal(t, 1, named(remembered).reasons(WhyForeign))
 	assert.Zero(t, named(2+remembered).reasons(WhyForeign), "for long")
-
-	r := hoversAtTen(true)
-	for at := 2.0; r.reasons(WhyForeign) < 3 && at < 10; at++ { // most calls of each burst are refused
-		for range several {
-			r.Answered(at+0.05, r.send(at), Answer{})
-		}
-		var burst []Call
-		for range foreignMost {
-			burst = append(burst, r.send(at+0.1))
-		}
-		for _, c := range burst {
-			r.Refused(at+0.3, c, Refusal{})
-		}
-	}
-	assert.Equal(t, 1, r.reasons(WhyForeign), "the second time they are too many")
-	assert.Less(t, r.InFlight(), 10)
 }

@@ -98,9 +98,6 @@ func (m *Machine) readMeters(now float64, c Call, r *Refusal) {
 
 // echo waits for what a further refusal of an epoch asks for.
 func (m *Machine) echo(now float64, c Call, r *Refusal) {
-	if m.unnamedUnderCap(now, r) {
-		m.foreign.Echo()
-	}
 	if r.asksToWait() && !m.off.Has(GateRule) && m.Door.Echo(now, r.Asked) {
 		m.obey(now, r)
 	}
