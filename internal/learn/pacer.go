@@ -32,6 +32,8 @@ type Pacer struct {
 	Turns    bool // calls and tokens are both paced, and take turns in binding
 	OneByOne bool // it is unknown how many may go at once, so that only one does
 
+	each float64 // what a call takes at that rate, of tokens; 0: calls are counted
+
 	off Rules
 }
 
@@ -178,7 +180,7 @@ func (p *Pacer) grow(dt, pace float64, opens bool, unit float64) {
 	switch {
 	case p.fast > 0 && opens:
 	case p.fast > 0 && p.marks == 1:
-		p.fast = min(mostRate, p.fast*math.Exp(min(firstGrow, p.Rate/unit)*dt))
+		p.fast = min(mostRate, p.fast*math.Exp(min(firstGrow, p.Rate/max(1, p.each))*dt))
 	case p.fast > 0:
 		p.fast = min(mostRate, p.fast*math.Exp(fastGrow*dt))
 	case !p.off.Has(GrowthRule) && p.overdrawn(unit):

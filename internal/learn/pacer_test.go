@@ -606,20 +606,19 @@ func TestAPauseTakesThePaceNoFurtherThanTheRate(t *testing.T) {
 
 // The first measurement is of a bucket that was full, or of a burst.
 func TestUntilTheSecondMarkThePaceGrowsByAFactorOfEForEachCallAtMost(t *testing.T) {
-	for name, c := range map[string]struct{ rate, unit, want float64 }{
-		"calls":             {rate: 0.1, unit: 1, want: 0.1},
-		"fast calls":        {rate: 10, unit: 1, want: firstGrow},
-		"tokens":            {rate: 1000, unit: 10_000, want: 0.1},
-		"of many calls":     {rate: 1000, unit: 100, want: firstGrow},
-		"of no known calls": {rate: 1000, unit: 0, want: firstGrow},
+	for name, c := range map[string]struct{ rate, each, want float64 }{
+		"calls":         {rate: 0.1, want: 0.1},
+		"fast calls":    {rate: 10, want: firstGrow},
+		"tokens":        {rate: 1000, each: 10_000, want: 0.1},
+		"of many calls": {rate: 1000, each: 100, want: firstGrow},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var p Pacer
+			p := Pacer{each: c.each}
 			p.Cut(c.rate, 60, false)
-			p.Tick(1, true, true, false, c.unit)
+			p.Tick(1, true, true, false, 1)
 			before := p.Pace()
 			p.Binding = true
-			p.Tick(2, true, true, false, c.unit)
+			p.Tick(2, true, true, false, 1)
 			assert.InDelta(t, c.want, math.Log(p.Pace()/before), 1e-9)
 		})
 	}

@@ -15,6 +15,7 @@ func (m *Machine) tick(now float64, slack bool) {
 	m.Calls.Turns, m.Tokens.Turns = m.Tokens.On, m.Tokens.On
 	m.Calls.OneByOne = !m.quota.Calls.Known || m.trust.Ignored(now)
 	m.Flight.Tick(now, counts)
+	m.Tokens.each = m.Tokens.Rate / max(leastRate, m.Calls.Rate)
 	rising := m.Calls.Rising()
 	m.tickPacer(now, &m.Calls, OfCalls, 1, open, counts, idle)
 	rose := !rising && m.Calls.Rising()
