@@ -314,7 +314,7 @@ func TestResponsesThatAreTooLong(t *testing.T) {
 	part := strings.Repeat("y", 1<<20)
 	p := newPlace(t, providertest.Config{})
 	for status, want := range map[int]string{
-		200: "the response is longer than 64 MiB, which is the maximum: request less at once",
+		200: "the response is longer than 64 MiB, which is the maximum: request a shorter response",
 		500: "the response is longer than 64 MiB, which is the maximum",
 	} {
 		var calls atomic.Int64
@@ -356,7 +356,7 @@ func TestResponsesThatAreAllTooLong(t *testing.T) {
 	p.requests(40)
 	status, _, errs := p.do("run", "r.jsonl", "--base-url", server.URL, "--concurrency", "1", "--max-wait", "1s")
 	require.Equal(t, 3, status, errs)
-	assert.Contains(t, errs, "all failed in the same way: the response is longer than 64 MiB, which is the maximum: request less at once. Check the requests, in particular max_tokens and n (")
+	assert.Contains(t, errs, "all failed in the same way: the response is longer than 64 MiB, which is the maximum: request a shorter response. Check the requests, in particular max_tokens and n (")
 }
 
 // A 2xx with a body that is not JSON has no result: the file of results would contain a web page as an answer.

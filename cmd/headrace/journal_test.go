@@ -64,7 +64,7 @@ func TestAJournalThatIsDeleted(t *testing.T) {
 	status, _, errs := p.do(args...)
 	assert.Equal(t, 1, status, errs)
 	assert.Contains(t, errs, "headrace: the journal r.results.jsonl.journal failed: it was deleted, moved or replaced during the run\n"+
-		"without it, the run cannot be resumed: if it was moved, put it back, or name the new path of the requests; otherwise start over with --fresh, which overwrites the results (move them away to keep them)\n")
+		"without it, the run cannot be resumed: if it was moved, put it back; if the requests were moved with it, name their new path; otherwise start over with --fresh, which overwrites the results (move them away to keep them)\n")
 	assert.NotContains(t, errs, "resume with")
 	status, _, errs = p.do(append(args, "--fresh")...)
 	assert.Zero(t, status, errs)

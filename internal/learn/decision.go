@@ -108,7 +108,7 @@ var reasons = [...]string{ //nolint:gochecknoglobals // a table
 	WhyRoom:          "room in the headers is a reason for a faster pace again",
 	WhyNoCap:         "a cap does not explain the rejections: gives it up",
 	WhyCollided:      "another call has taken the last unit, although the headers show that more comes in: this measures no rate",
-	WhyAnew:          "the headers declare another limit: learns anew what they leave",
+	WhyAnew:          "the headers declare a different limit: learns anew what they leave",
 	WhyFactor:        "times what a Retry-After asks for: for how long the provider was really closed",
 }
 

@@ -33,7 +33,7 @@ func Error(v any) *fault.PanicError {
 // Log logs p with its stack, but its value only if that is an error of the Go runtime: any other may repeat a request,
 // and with it a secret.
 func Log(ctx context.Context, log *slog.Logger, message string, p *fault.PanicError) {
-	what := fmt.Sprintf("a value of type %T, which is left out because it may have a secret", p.Value)
+	what := fmt.Sprintf("a value of type %T, which is left out because it may contain a secret", p.Value)
 	if err, ok := p.Value.(runtime.Error); ok {
 		what = err.Error()
 	}

@@ -38,12 +38,20 @@ func beside(path string, text []byte) error {
 			return errInPlace
 		}
 		mode = info.Mode().Perm()
+		old, err := os.OpenFile(target, os.O_WRONLY, 0)
+		if err != nil { // the user has made it read-only, perhaps
+			return errInPlace
+		}
+		_ = old.Close()
 	}
 	f, err := os.OpenFile(fmt.Sprintf("%s.%d.tmp", target, os.Getpid()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil { // the folder may be read-only, or the name too long
 		return errInPlace
 	}
 	_, err = f.Write(text)
+	if err == nil {
+		err = f.Chmod(mode) // whatever the umask is
+	}
 	if err == nil {
 		err = f.Sync()
 	}

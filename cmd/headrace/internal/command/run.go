@@ -191,7 +191,7 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 	}
 	switch {
 	case errors.Is(err, run.ErrJournalGone):
-		fmt.Fprintln(to, "without it, the run cannot be resumed: if it was moved, put it back, or name the new path of the requests; "+
+		fmt.Fprintln(to, "without it, the run cannot be resumed: if it was moved, put it back; if the requests were moved with it, name their new path; "+
 			"otherwise start over with --fresh, which overwrites the results (move them away to keep them)")
 	case left:
 		if stopped && (stop.Reason == run.Failures || stop.Reason == run.Systematic && o.Failed > 0) && !s.RetryFailed {

@@ -58,5 +58,8 @@ func (s *Scan) Within(memory, most int) int {
 			return max(1, i)
 		}
 	}
-	return most
+	if len(all) < mostLong || most <= mostLong {
+		return most
+	}
+	return min(most, mostLong+memory/s.long[0]) // no other one is longer
 }

@@ -66,6 +66,8 @@ func TestWithin(t *testing.T) {
 		many[i] = 100_000 + i
 	}
 	assert.Equal(t, 500, requests.Long(many).Within(500*200_000, 2000), "the longest are remembered, and not the first")
+	assert.Equal(t, 2000+(1<<30-2000*500_000)/500_000, requests.Long(slices.Repeat([]int{500_000}, 10_000)).Within(1<<30, 8256), "more than are remembered")
+	assert.Equal(t, 8256, requests.Long(slices.Repeat([]int{100_000}, 10_000)).Within(1<<30, 8256))
 	assert.Equal(t, 7, (*requests.Scan)(nil).Within(1, 7), "nothing is known of standard input")
 }
 

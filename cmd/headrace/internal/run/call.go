@@ -196,7 +196,7 @@ func outOfFiles(err error) bool {
 func (c *caller) tooLong(ctx context.Context, q *requests.Request, number int64, err error) (results.Answer, error) {
 	guard.Report(ctx, adaptive.Feedback{Verdict: adaptive.OK})
 	c.reach.reached()
-	return c.failed(q, number, &results.RequestError{Code: results.TooLong, Message: reached(err) + ": request less at once", Of: q.Hash()})
+	return c.failed(q, number, &results.RequestError{Code: results.TooLong, Message: reached(err) + ": request a shorter response", Of: q.Hash()})
 }
 
 // health records whether the service works after a call for a line that did not succeed, with the status (0: none) and the words of the
