@@ -14,13 +14,15 @@ type Claim struct {
 	crowd    Crowd
 	scatter  evidence // refusals that no cap explains: see weighScatter
 
-	named   float64 // until then, refusals are expected to say that they are about a cap: the last one did; 0: it did not
 	repeats Repeats
 	shared  bool        // calls are taken at the level that refuses, too
 	untaken bool        // none is
 	counts  LevelCounts // taken since the last refusal before which there were enough to see whether the level is shared
 	part    bool        // others press for the same limit
-	off     Rules
+
+	namedUntil float64 // a refusal has named the cap lately: those that do not are about something else; 0: the last one did not
+
+	off Rules
 }
 
 const (
@@ -129,8 +131,8 @@ func (c *Claim) Noise(hits float64) (share float64, ok bool) {
 
 const noneTaken = handful // calls that were refused while none was taken, although one has ended: it is no cap that refuses
 
-// Named reports whether refusals are expected to say that they are about the cap.
-func (c *Claim) Named(now float64) bool { return now < c.named }
+// Named reports whether refusals that are about the cap say so.
+func (c *Claim) Named(now float64) bool { return now < c.namedUntil }
 
 // noCap reports whether no cap can be what refuses the call c although nothing is admitted: one of ours takes what is
 // below it, and takes a call when another one has ended. Others may fill one that they share, but not each time that a

@@ -3,8 +3,8 @@ package learn
 // cutFlight answers a cap, which a refusal has named or not.
 func (m *Machine) cutFlight(now float64, c Call, named bool) {
 	before := m.InFlight()
-	if m.claim.named = 0; named {
-		m.claim.named = now + remembered
+	if m.claim.namedUntil = 0; named {
+		m.claim.namedUntil = now + remembered
 	}
 	m.stopLevels(now)
 	if hovers := m.claim.shared || m.Flight.mode == hovering && !m.claim.untaken; hovers && !m.off.Has(HoverRule) {

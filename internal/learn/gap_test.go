@@ -19,7 +19,7 @@ func TestCallsAboveACapOnTrialAreApart(t *testing.T) {
 		{"a trial that has reached its level", 10, func(m *Machine) { m.higher.Begin(0, 1, 10); m.Flight.Return(11) }, 0.5 * 2 / 11},
 		{"hovering", 10, func(m *Machine) { m.Flight.Hover(10) }, 0},
 		{"hovering, in a trial", 10, func(m *Machine) { m.Flight.Hover(10); m.higher.Begin(0, 1, 10); m.Flight.Return(20) }, 0.5 * 2 / 11},
-		{"named", 10, func(m *Machine) { m.claim.named = 1 }, 0},
+		{"named", 10, func(m *Machine) { m.claim.namedUntil = 1 }, 0},
 		{"a pace spaces them", 10, func(m *Machine) { m.Calls.On = true }, 0},
 		{"no cap", 10, func(m *Machine) { m.Flight.Claimed = false }, 0},
 	} {
