@@ -3,6 +3,8 @@ package guard
 import (
 	"context"
 	"errors"
+	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,7 +25,8 @@ const (
 	promptOnce = time.Second
 	// resend is how often a store that does not answer, or fails, is tried.
 	resend = time.Second
-	// longestResend bounds for how long.
+	// longestResend bounds for how long. The end of a lease is sent for no longer than leaseTime after an error: if the
+	// store is down, the lease lapses by then, and otherwise it would be renewed all the time.
 	longestResend = 15 * time.Minute
 	// mostSenders is how many goroutines send in the background at once.
 	mostSenders = 16
@@ -31,11 +34,13 @@ const (
 
 // letter is a message to the store after a call. Its error cannot be returned to a caller.
 type letter struct {
-	send  func(context.Context, quota.Store) error
-	done  func()         // called once, without locks; nil: nothing to do
-	once  []quota.Demand // not nil: it must not be sent twice; used to ask whether the store answers
-	until time.Duration  // it is dropped then; set when it is posted
-	again bool           // it has been sent, without an answer
+	send   func(context.Context, quota.Store) error
+	done   func()         // called once, without locks; nil: nothing to do
+	once   []quota.Demand // not nil: it must not be sent twice; used to ask whether the store answers
+	leased bool           // it ends a lease
+	until  time.Duration  // it is dropped then; set when it is posted
+	over   bool           // it is not sent, but dropped
+	again  bool           // it has been sent, without an answer
 }
 
 // outbox sends letters. As long as the store answers, each is sent by the call
@@ -46,9 +51,10 @@ type outbox struct {
 	slow  atomic.Bool // the last letter was not answered in time
 
 	mu      sync.Mutex // guards everything below
-	waiting []*letter
+	waiting []*letter  // those that are over come first
 	senders int
 	resting bool // no sender is started before a timer has fired
+	failed  bool // there was an error since the last one did
 }
 
 // deliver sends l now or, if the store does not answer, in the background.
@@ -90,10 +96,10 @@ func (o *outbox) try(ctx context.Context, l *letter, send func(context.Context, 
 	return answered, err
 }
 
-// decided reports whether an error of a store is about the message, and not about the store.
+// decided reports whether an error of a store is about the message, and not about the store, or the store is closed.
 func decided(err error) (yes bool) {
 	defer func() { _ = recover() }() // the methods of err are user code
-	return errors.Is(err, quota.ErrLeaseLost) || errors.Is(err, errors.ErrUnsupported) ||
+	return errors.Is(err, quota.ErrLeaseLost) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, os.ErrClosed) ||
 		errors.As(err, new(*fault.FieldError)) || errors.As(err, new(*fault.PanicError))
 }
 
@@ -147,15 +153,19 @@ func (o *outbox) run() {
 
 func (o *outbox) sendAll() {
 	for l := o.next(); l != nil; l = o.next() {
+		if l.over {
+			o.finish(l, inflight.ErrStoreSlow)
+			continue
+		}
 		begun := o.share.leases.clock.Elapsed()
 		if l.once != nil && o.slow.Load() && !o.answers(l) {
-			o.back(l)
+			o.back(l, false)
 			return
 		}
 		answered, err := o.try(o.share.always, l, l.send, inflight.StoreTimeout)
 		if !answered && l.once == nil {
 			l.again = true
-			o.back(l)
+			o.back(l, o.share.leases.clock.Elapsed()-begun < inflight.StoreTimeout)
 			return
 		}
 		if answered && o.share.leases.clock.Elapsed()-begun < prompt {
@@ -192,40 +202,49 @@ func (o *outbox) next() *letter {
 	return l
 }
 
-// back keeps l for later, when a sender has had no answer. The sender ends.
-func (o *outbox) back(l *letter) {
-	if o.share.leases.clock.Elapsed() >= l.until {
-		o.finish(l, inflight.ErrStoreSlow)
-		l = nil
-	}
+// back keeps l for later, when a sender has had no answer, or an error if failed. The sender ends.
+func (o *outbox) back(l *letter, failed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.senders--
-	if l != nil {
-		o.waiting = append(o.waiting, l)
-	}
+	o.waiting = append(o.waiting, l)
+	o.failed = o.failed || failed
 	if !o.resting {
 		o.resting = true
 		o.share.leases.clock.AfterFunc(resend, o.rested)
 	}
 }
 
+// rested gives up all letters that are over, and has the others sent.
 func (o *outbox) rested() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.resting = false
+	now := o.share.leases.clock.Elapsed()
+	var over, rest []*letter
+	for _, l := range o.waiting {
+		if o.failed && l.leased {
+			l.until = min(l.until, now+leaseTime)
+		}
+		if l.over = now >= l.until; l.over {
+			over = append(over, l)
+		} else {
+			rest = append(rest, l)
+		}
+	}
+	o.waiting = slices.Concat(over, rest)
+	o.resting, o.failed = false, false
 	o.startLocked()
 }
 
 // tellEnd reports to the store that the call of t has ended. actual is its cost, or nil if it is the reserved one.
 func (s *share) tellEnd(t quota.Ticket, unsent bool, actual []throttle.Cost, done func()) {
-	l := &letter{done: done, send: func(ctx context.Context, to quota.Store) error {
+	l := &letter{done: done, leased: t.Leased(), send: func(ctx context.Context, to quota.Store) error {
 		if unsent {
 			return to.Cancel(ctx, t)
 		}
 		return to.End(ctx, t, actual)
 	}}
-	if !t.Leased() { // it would be corrected twice
+	if !l.leased { // it would be corrected twice
 		l.once = t.Demands
 	}
 	s.outbox.deliver(l)

@@ -1,7 +1,10 @@
 package guard_test
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -105,11 +108,12 @@ type disconnected struct {
 	quota.Store
 
 	down atomic.Bool
+	err  error // nil: errDown
 }
 
 func (f *disconnected) End(ctx context.Context, t quota.Ticket, actual []throttle.Cost) error {
 	if f.down.Load() {
-		return errDown
+		return cmp.Or(f.err, errDown)
 	}
 	return f.Store.End(ctx, t, actual)
 }
@@ -119,23 +123,58 @@ func (f *disconnected) End(ctx context.Context, t quota.Ticket, actual []throttl
 func TestTheEndOfACallReachesAStoreThatFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &disconnected{Store: quota.NewMemoryStore(nil)}
-		policy := guard.Policy{Name: "api", Limits: slots(2), Store: store}
-		g, other := made(t, policy), made(t, policy)
+		policy := guard.Policy{Name: "api", Limits: slots(100), Store: store}
+		g := made(t, policy)
 		store.down.Store(true)
 		begin := time.Now()
-		for range 2 {
+		for range 100 {
 			require.NoError(t, g.Do(t.Context(), throttle.Cost{}, nothing))
 		}
 		assert.Zero(t, time.Since(begin), "no call waits for it")
 		time.Sleep(20 * time.Second) // the leases would lapse after 30
 		store.down.Store(false)
 		time.Sleep(2 * time.Second)
-		begin = time.Now()
-		require.NoError(t, other.Do(t.Context(), throttle.Cost{}, nothing))
-		assert.Zero(t, time.Since(begin), "the slots are free")
+		state, err := store.Store.(quota.Inspector).Look(t.Context(), "api")
+		require.NoError(t, err)
+		assert.Zero(t, state.InFlight, "the slots are free")
 		assert.Zero(t, g.Stats().StoreErrors)
-		idle(t, g, other)
+		idle(t, g)
 	})
+}
+
+// A store that fails whenever a call ends, such as a Redis in which the user may not do that, keeps no slots taken: the leases
+// are not renewed any more.
+func TestTheEndOfACallDoesNotReachAStoreThatGoesOnFailing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &disconnected{Store: quota.NewMemoryStore(nil)}
+		policy := guard.Policy{Name: "api", Limits: slots(1000), Store: store}
+		g := made(t, policy)
+		store.down.Store(true)
+		for range 1000 {
+			require.NoError(t, g.Do(t.Context(), throttle.Cost{}, nothing))
+		}
+		begin := time.Now()
+		require.NoError(t, g.Do(t.Context(), throttle.Cost{}, nothing), "when a lease lapses")
+		assert.LessOrEqual(t, time.Since(begin), time.Minute+2*time.Second)
+		time.Sleep(time.Minute + 2*time.Second)
+		assert.EqualValues(t, 1001, g.Stats().StoreErrors, "all are given up")
+		state, err := store.Store.(quota.Inspector).Look(t.Context(), "api")
+		require.NoError(t, err)
+		assert.Zero(t, state.InFlight)
+		store.down.Store(false)
+		require.NoError(t, g.Do(t.Context(), throttle.Cost{}, nothing))
+		assert.EqualValues(t, 1001, g.Stats().StoreErrors)
+		idle(t, g)
+	})
+}
+
+// A store that was closed is not asked again.
+func TestTheEndOfACallDoesNotReachAStoreThatWasClosed(t *testing.T) {
+	store := &disconnected{Store: quota.NewMemoryStore(nil), err: fmt.Errorf("store: %w", os.ErrClosed)}
+	g := made(t, guard.Policy{Name: "api", Limits: slots(1), Store: store})
+	store.down.Store(true)
+	require.NoError(t, g.Do(t.Context(), throttle.Cost{}, nothing))
+	assert.EqualValues(t, 1, g.Stats().StoreErrors)
 }
 
 // What has no lease must not be ended twice: it is sent when the store answers again.
@@ -213,17 +252,17 @@ func TestNoOtherCallWaitsForAStoreThatIgnoresItsContext(t *testing.T) {
 func TestAnEndThatCannotBeTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &hanging{Store: quota.NewMemoryStore(nil)}
-		g := made(t, guard.Policy{Name: "api", Limits: slots(50), Store: store})
+		g := made(t, guard.Policy{Name: "api", Limits: slots(1000), Store: store})
 		require.NoError(t, g.Do(t.Context(), throttle.Cost{}, func(ctx context.Context) error {
 			return store.Store.(quota.Inspector).Forget(ctx, "api")
 		}))
 		assert.EqualValues(t, 1, g.Stats().StoreErrors)
 		store.hangs.Store(true)
-		for range 3 {
+		for range 1000 {
 			require.NoError(t, g.Do(t.Context(), throttle.Cost{}, nothing))
 		}
-		time.Sleep(20 * time.Minute)
-		assert.EqualValues(t, 4, g.Stats().StoreErrors)
+		time.Sleep(15*time.Minute + 10*time.Second)
+		assert.EqualValues(t, 1001, g.Stats().StoreErrors, "all at once")
 		assert.Zero(t, store.out.Load(), "nothing is left to do")
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -224,6 +225,7 @@ func TestSlow(t *testing.T) {
 	wg.Wait()
 	_, err = patient.Take(t.Context(), request("a", hourly(1)))
 	require.EqualError(t, err, "servicestore: the store is closed")
+	require.ErrorIs(t, err, os.ErrClosed)
 	require.EqualError(t, patient.Cooldown(t.Context(), "a", time.Second), "servicestore: the store is closed")
 	_, err = patient.Changed(t.Context(), "a")
 	require.EqualError(t, err, "servicestore: the store is closed")

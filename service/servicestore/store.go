@@ -3,7 +3,7 @@ package servicestore
 import (
 	"context"
 	"crypto/tls"
-	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/keepalive"
 
+	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/quota"
 	pb "github.com/headrace/headrace/service/ratelimitpb"
@@ -119,7 +120,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-var errClosed = errors.New("servicestore: the store is closed")
+var errClosed = fmt.Errorf("servicestore: %w", inflight.ErrStoreClosed)
 
 // background runs f in a goroutine that Close waits for, and reports whether it does: not after Close.
 func (s *Store) background(f func()) bool {

@@ -42,3 +42,19 @@ func Lost(s *Store) int {
 	}
 	return len(r.lost)
 }
+
+// LoseWhileLooking has takes lost, and as many again while these are being looked at without success. It returns how many
+// may be remembered, and how many are.
+func LoseWhileLooking() (most, remembered int) {
+	r := &reclaims{working: true}
+	lose := func() {
+		for range mostLost {
+			r.add(nil, lostTake{lapses: time.Now().Add(time.Hour)})
+		}
+	}
+	lose()
+	list := r.next()
+	lose()
+	r.retry(list)
+	return mostLost, len(r.lost)
+}

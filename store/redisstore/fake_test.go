@@ -3,6 +3,7 @@ package redisstore_test
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"strconv"
 	"sync"
@@ -398,7 +399,8 @@ func TestClose(t *testing.T) {
 		require.NoError(t, <-closed)
 		require.NoError(t, s.Close())
 		_, err := s.Take(t.Context(), request("a"))
-		require.ErrorContains(t, err, "closed")
+		require.EqualError(t, err, "redisstore: the store is closed")
+		require.ErrorIs(t, err, os.ErrClosed)
 		require.ErrorContains(t, s.Cooldown(t.Context(), "a", time.Second), "closed")
 		_, err = s.Changed(t.Context(), "a")
 		require.ErrorContains(t, err, "closed")

@@ -22,6 +22,7 @@ const (
 type reclaims struct {
 	mu      sync.Mutex // guards everything below
 	lost    []lostTake
+	looking int // how many are being looked at, and not in lost
 	working bool
 }
 
@@ -31,6 +32,9 @@ type lostTake struct {
 	id      string
 	n       int
 	lapses  time.Time
+	next    int  // the slots of this call are freed next
+	unsure  bool // they may be free: an attempt to free them has failed
+	found   bool // it had slots: it was carried out
 	looked  bool // it had no slots: it was not carried out, or not yet
 }
 
@@ -38,7 +42,7 @@ type lostTake struct {
 func (r *reclaims) add(s *Store, l lostTake) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.lost) >= mostLost {
+	if len(r.lost)+r.looking >= mostLost {
 		return
 	}
 	r.lost = append(r.lost, l)
@@ -77,7 +81,7 @@ func (r *reclaims) next() (list []lostTake) {
 			list = append(list, l)
 		}
 	}
-	r.lost, r.working = nil, list != nil
+	r.lost, r.looking, r.working = nil, len(list), list != nil
 	return list
 }
 
@@ -85,38 +89,44 @@ func (r *reclaims) next() (list []lostTake) {
 func (r *reclaims) retry(list []lostTake) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.lost = append(list, r.lost...)
+	r.lost, r.looking = append(list, r.lost...), 0
 }
 
 // freeAll frees the slots of takes until Redis does not respond, and returns the takes to try again.
 func (s *Store) freeAll(list []lostTake) (again []lostTake) {
-	for i, l := range list {
-		found, err := s.free(&l)
-		if err != nil {
+	for i := range list {
+		l := &list[i]
+		if err := s.free(l); err != nil {
 			return append(again, list[i:]...)
 		}
-		if !found && !l.looked { // Redis may yet carry it out: it came over another connection
-			l.looked = true
-			again = append(again, l)
+		if !l.found && !l.looked { // Redis may yet carry it out: it came over another connection
+			l.looked, l.next = true, 0
+			again = append(again, *l)
 		}
 	}
 	return again
 }
 
-// free frees the slots of a take, if it was carried out. What it took from windows counts as used.
-func (s *Store) free(l *lostTake) (found bool, err error) {
-	for i := range l.n {
-		t := quota.Ticket{ID: ticketID(l.id, i), Demands: l.demands}
+// free frees the slots of a take, if it was carried out. What it took from windows counts as used. After an error it
+// continues with the same call.
+func (s *Store) free(l *lostTake) error {
+	for ; l.next < l.n; l.next++ {
+		t := quota.Ticket{ID: ticketID(l.id, l.next), Demands: l.demands}
 		err := s.finishOne(s.life, t, 1, func(i int) amounts { return tally.Amounts(t.Demands[i].Cost) })
 		switch {
+		case err == nil:
+			l.found = true
+		case errors.Is(err, quota.ErrLeaseLost) && l.unsure: // its slots may have been freed, and the reply lost
 		case errors.Is(err, quota.ErrLeaseLost): // the first calls of a take are those that fit
-			return found, nil
+			return nil
 		case errors.As(err, new(*fault.FieldError)): // a damaged key
-			return true, nil
-		case err != nil:
-			return found, err
+			l.found = true
+			return nil
+		default:
+			l.unsure = true
+			return err
 		}
-		found = true
+		l.unsure = false
 	}
-	return found, nil
+	return nil
 }

@@ -2,6 +2,7 @@ package redisstore_test
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -73,9 +74,77 @@ func TestTakesThatWereNotCarriedOut(t *testing.T) {
 	}, 20*time.Second, time.Millisecond)
 
 	server.Pause()
-	_, err = s.Take(t.Context(), leased("b", 5))
+	long := leased("b", 5)
+	long.Lease = time.Hour
+	_, err = s.Take(t.Context(), long)
 	require.Error(t, err)
 	require.Eventually(t, func() bool { return redisstore.Lost(s) == 1 }, 20*time.Second, time.Millisecond)
-	require.NoError(t, s.Close())
+	var closed atomic.Bool
+	go func() {
+		assert.NoError(t, s.Close())
+		closed.Store(true)
+	}()
+	require.Eventually(t, closed.Load, 20*time.Second, time.Millisecond)
 	server.Resume()
+}
+
+// failing is a client for which one script fails, after it has been carried out or instead.
+type failing struct {
+	deaf
+
+	left    atomic.Int64 // how many scripts it is until then
+	carries bool
+}
+
+func (f *failing) Do(ctx context.Context, words ...string) (any, error) {
+	if words[0] != "EVALSHA" || f.set.Load() || f.left.Add(-1) != 0 {
+		return f.deaf.Do(ctx, words...)
+	}
+	if f.carries {
+		_, _ = f.deaf.Do(ctx, words...)
+	}
+	return nil, errors.New("connection reset")
+}
+
+// Slots that could not be freed at once, because Redis failed again, are freed too.
+func TestSlotsAreFreedAfterAFailureHalfway(t *testing.T) {
+	for name, test := range map[string]struct {
+		script  int64
+		carries bool
+	}{
+		"the first is lost":       {1, false},
+		"the first reply is lost": {1, true},
+		"the second is lost":      {2, false},
+		"the last is lost":        {3, false},
+		"the last reply is lost":  {3, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := redistest.Start(t)
+			other := open(t, server)
+			client := &failing{deaf: deaf{Client: redisstore.GoRedis(plain(t, server))}, carries: test.carries}
+			s, err := redisstore.New(client, redisstore.WithTimeout(50*time.Millisecond))
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, s.Close()) })
+			r := leased("a", 5)
+			r.Lease = time.Hour
+			kept := taken(t, other, r)
+			client.set.Store(true)
+			_, err = s.TakeTogether(t.Context(), r, 3)
+			require.Error(t, err)
+			require.Eventually(t, func() bool { return redisstore.Lost(s) == 1 }, 20*time.Second, time.Millisecond)
+			client.left.Store(test.script)
+			client.set.Store(false)
+			require.Eventually(t, func() bool { return redisstore.Lost(s) == 0 }, 20*time.Second, time.Millisecond)
+			assert.LessOrEqual(t, client.left.Load(), int64(0), "it has failed")
+			state, err := other.Look(t.Context(), "a")
+			require.NoError(t, err)
+			assert.EqualValues(t, 1, state.InFlight)
+			require.NoError(t, other.End(t.Context(), kept, nil), "it still has its slot")
+		})
+	}
+}
+
+func TestTakesWithoutAnAnswerAreBounded(t *testing.T) {
+	most, remembered := redisstore.LoseWhileLooking()
+	assert.Equal(t, most, remembered)
 }

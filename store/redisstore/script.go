@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/promise"
 )
 
@@ -35,7 +36,7 @@ const otherTime = -1
 var (
 	errSlow   = errors.New("no answer in time")
 	errBusy   = errors.New("too many commands without an answer")
-	errClosed = errors.New("the store is closed")
+	errClosed = inflight.ErrStoreClosed
 	errReply  = errors.New("an unknown reply: another program uses the keys, or another version of the store")
 )
 
