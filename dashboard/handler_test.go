@@ -24,6 +24,7 @@ import (
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/internal/wiretest"
 	"github.com/headrace/headrace/registry"
 	"github.com/headrace/headrace/throttle"
 )
@@ -510,7 +511,7 @@ func TestListen(t *testing.T) {
 
 // A panic in a request to Listen is logged, without its value.
 func TestPanicsAreLogged(t *testing.T) {
-	var text lockedText
+	var text wiretest.Log
 	s := serve(t, Config{Log: slog.New(slog.NewTextHandler(&text, nil))})
 	s.mux.HandleFunc("GET /panic", func(http.ResponseWriter, *http.Request) { panic(secret) })
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/panic", nil)
@@ -523,22 +524,4 @@ func TestPanicsAreLogged(t *testing.T) {
 	assert.Contains(t, text.String(), "a request panicked")
 	assert.Contains(t, text.String(), "TestPanicsAreLogged")
 	assert.NotContains(t, text.String(), secret)
-}
-
-// lockedText is a log that may be read at any time.
-type lockedText struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *lockedText) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lockedText) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }

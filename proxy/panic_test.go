@@ -5,8 +5,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,24 +13,6 @@ import (
 	"github.com/headrace/headrace/internal/wiretest"
 	"github.com/headrace/headrace/proxy"
 )
-
-// lines is a log that may be read at any time.
-type lines struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
 
 // panicking is a body that panics after so many bytes.
 type panicking struct{ left int }
@@ -69,7 +49,7 @@ func TestPanicsAreLogged(t *testing.T) {
 		"body of the answer, joinable": {base: breaks, headers: []string{"Idempotency-Key", "k"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			log := &lines{}
+			log := &wiretest.Log{}
 			s := before(t, proxy.Config{
 				Upstreams: map[string]proxy.Upstream{"up": {URL: "http://127.0.0.1:1"}},
 				Base:      roundTrip(tc.base), Log: slog.New(slog.NewTextHandler(log, nil)),

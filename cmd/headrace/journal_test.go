@@ -202,16 +202,21 @@ func TestFailuresOfCorrectedLinesAreReported(t *testing.T) {
 	assert.Equal(t, 3, p.provider.Counts().Arrivals)
 }
 
-// A request that was begun has neither a result nor a failure if its line is deleted before the next run.
-func TestUnfinishedRequestsOfDeletedLinesAreNotFailures(t *testing.T) {
-	t.Parallel()
-	var wrong atomic.Bool
-	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
+// unauthorized rejects the key of each request while wrong is set.
+func unauthorized(wrong *atomic.Bool) func(providertest.Request) *providertest.Fault {
+	return func(providertest.Request) *providertest.Fault {
 		if wrong.Load() {
 			return &providertest.Fault{Status: 401}
 		}
 		return nil
-	}})
+	}
+}
+
+// A request that was begun has neither a result nor a failure if its line is deleted before the next run.
+func TestUnfinishedRequestsOfDeletedLinesAreNotFailures(t *testing.T) {
+	t.Parallel()
+	var wrong atomic.Bool
+	p := newPlace(t, providertest.Config{Fault: unauthorized(&wrong)})
 	p.write("r.jsonl", request(0)+unsendable)
 	status, _, errs := p.run()
 	require.Equal(t, 1, status, errs)
@@ -233,12 +238,7 @@ func TestUnfinishedRequestsOfDeletedLinesAreNotFailures(t *testing.T) {
 func TestResultsThatAreNotWrittenAgainYet(t *testing.T) {
 	t.Parallel()
 	var wrong atomic.Bool
-	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
-		if wrong.Load() {
-			return &providertest.Fault{Status: 401}
-		}
-		return nil
-	}})
+	p := newPlace(t, providertest.Config{Fault: unauthorized(&wrong)})
 	p.requests(3)
 	status, _, errs := p.run()
 	require.Zero(t, status, errs)

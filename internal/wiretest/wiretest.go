@@ -1,5 +1,5 @@
-// Package wiretest has what tests of HTTP clients share: servers that send raw bytes,
-// and checks that no output contains a secret.
+// Package wiretest has what tests of HTTP clients and servers share: servers that send raw bytes,
+// a log, and checks that no output contains a secret.
 package wiretest
 
 import (
@@ -151,4 +151,24 @@ func absent(t *testing.T, text, part string) {
 	if strings.Contains(text, part) {
 		t.Errorf("%q shows %q", text, part)
 	}
+}
+
+// Log is an io.Writer that may be read at any time. The zero Log is empty.
+type Log struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+// Write implements io.Writer.
+func (l *Log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// String returns what was written.
+func (l *Log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }

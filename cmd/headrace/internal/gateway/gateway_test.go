@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/internal/freeport"
+	"github.com/headrace/headrace/internal/wiretest"
 	"github.com/headrace/headrace/providertest"
 	"github.com/headrace/headrace/proxy"
 )
@@ -275,7 +275,7 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 func TestPanicsAreLogged(t *testing.T) {
 	t.Parallel()
 	const secret = "sk-canary-78"
-	var text lockedText
+	var text wiretest.Log
 	var all Options
 	g := open(t, func(o *Options) {
 		o.Log = slog.New(slog.NewTextHandler(&text, nil))
@@ -294,22 +294,4 @@ func TestPanicsAreLogged(t *testing.T) {
 	require.NoError(t, g.Drain(t.Context()))
 	assert.Equal(t, 2, strings.Count(text.String(), "a request panicked"), text.String())
 	assert.NotContains(t, text.String(), secret)
-}
-
-// lockedText is a log that may be read at any time.
-type lockedText struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *lockedText) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lockedText) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }
