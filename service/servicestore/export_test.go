@@ -35,3 +35,13 @@ func Watched(s *Store) int {
 	defer s.watches.mu.Unlock()
 	return len(s.watches.keys)
 }
+
+// MostLate is how many requests without an answer in time are waited for.
+const MostLate = mostLate
+
+// Overdue returns how many requests that is now.
+func Overdue(s *Store) int {
+	s.takes.mu.Lock()
+	defer s.takes.mu.Unlock()
+	return s.takes.overdue
+}
