@@ -55,6 +55,22 @@ func problemOf(t *testing.T, err error) string {
 	return p.Problem
 }
 
+// shared is a store that other processes may use. It has the marks of permits that have ended, too.
+const shared = "runtime: {store: 'redis://shared'}"
+
+// Marks are not beside the limits of a store in memory, which has bounded room.
+func TestMarksAreApartFromLimitsInMemory(t *testing.T) {
+	for text, want := range map[string]bool{limits: false, limits + shared: true} {
+		f := start(t, text)
+		marked := false
+		f.store.set(func(s *shaky) { s.marked = func() { marked = true } })
+		r := f.check(t, search(6))
+		require.NoError(t, f.Cancel(t.Context(), r.Permit))
+		assert.Equal(t, want, marked)
+		assert.Equal(t, "ended", problemOf(t, f.Cancel(t.Context(), r.Permit)))
+	}
+}
+
 // However many end a permit at once, it ends once: a second settlement would give back
 // twice.
 func TestAPermitEndsOnce(t *testing.T) {
@@ -150,7 +166,7 @@ func TestPermitsAreAuthenticated(t *testing.T) {
 // A caller that leaves while its permit ends leaves no reservation behind: the mark that
 // the permit has ended would refuse its second attempt.
 func TestSettleOutlivesItsCaller(t *testing.T) {
-	f := start(t, limits)
+	f := start(t, limits+shared)
 	r := f.check(t, search(6))
 	ctx, leave := context.WithCancel(t.Context())
 	f.store.set(func(s *shaky) { s.marked = leave })
