@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -23,7 +24,7 @@ var (
 	ErrReadOnly = errors.New("it cannot be written: the file, its folder (for the files -wal and -shm next to it) and its file system have to be writable for this user")
 	// ErrLocked is for a file that another process locked for longer than WithBusyTimeout.
 	ErrLocked = errors.New("another process keeps it locked: look which one has it open, such as a shell or a backup within a transaction")
-	// ErrGone is for a file that was deleted or replaced while it was open.
+	// ErrGone is for a file that was deleted or replaced while it was open, or whose -wal or -shm file was.
 	ErrGone = errors.New("the file was deleted, moved or replaced while it was in use: open it anew")
 	// ErrForeign is for a file that is not a database, or that of another application.
 	ErrForeign = errors.New("the file does not belong to headrace: use another path")
@@ -107,7 +108,7 @@ func (f *file) explain(err error) error {
 	}
 	reason := ErrUnusable
 	switch code := codeOf(err); {
-	case f.gone() || code == codeReadOnlyMoved:
+	case f.gone() != nil || code == codeReadOnlyMoved:
 		reason = ErrGone
 	case busy(err):
 		reason = ErrLocked
@@ -123,12 +124,24 @@ func (f *file) explain(err error) error {
 	return &FileError{Path: f.path, Reason: reason, Err: err}
 }
 
-// gone reports whether the path leads to another file than the one that was opened.
-// SQLite would continue to write to a file that can no longer be opened.
-func (f *file) gone() bool {
+// gone returns the error for a path that leads to another file than the one that was opened, or nil. SQLite would continue
+// to write to a file that can no longer be opened, or beside other processes.
+func (f *file) gone() error {
 	if f.info == nil {
-		return false
+		return nil
 	}
-	now, err := os.Stat(f.path)
-	return errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, f.info)
+	if !leadsTo(f.path, f.info) {
+		return &FileError{Path: f.path, Reason: ErrGone}
+	}
+	for i, info := range f.beside {
+		if !leadsTo(f.path+besides[i], info) {
+			return &FileError{Path: f.path, Reason: ErrGone, Err: fmt.Errorf("%s%s is missing, or another file", filepath.Base(f.path), besides[i])}
+		}
+	}
+	return nil
+}
+
+func leadsTo(path string, file os.FileInfo) bool {
+	now, err := os.Stat(path)
+	return err == nil && os.SameFile(now, file) || err != nil && !errors.Is(err, fs.ErrNotExist)
 }

@@ -26,11 +26,15 @@ const (
 	headerSize = 100
 )
 
+// besides are what the names of the files of the write-ahead log end in. They stay while a connection is open.
+var besides = []string{"-wal", "-shm"} //nolint:gochecknoglobals // a constant but for its type
+
 // file is a database of headrace: one connection that writes, and some that read.
 type file struct {
 	ctx      context.Context //nolint:containedctx // one that never ends: each access is short
 	path     string          // absolute: it holds when the process changes its folder
 	info     os.FileInfo
+	beside   []os.FileInfo // of besides
 	patience time.Duration
 
 	writing *sql.DB
@@ -119,6 +123,13 @@ func (f *file) connect() (err error) {
 	if err := f.patiently(f.checkParts); err != nil {
 		return err
 	}
+	for _, suffix := range besides {
+		info, err := os.Stat(f.path + suffix)
+		if err != nil {
+			return err
+		}
+		f.beside = append(f.beside, info)
+	}
 	f.reading, err = f.pool(readers, fmt.Sprintf("busy_timeout(%d)", f.patience.Milliseconds()), "query_only(1)")
 	return err
 }
@@ -158,6 +169,7 @@ func pause(d time.Duration) {
 
 // close closes what is open. The last one of all processes to do so folds -wal into the file.
 func (f *file) close() error {
+	f.beside = nil
 	var errs []error
 	if f.reading != nil {
 		errs = append(errs, f.reading.Close())
