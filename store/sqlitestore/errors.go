@@ -24,7 +24,7 @@ var (
 	ErrReadOnly = errors.New("it cannot be written: the file, its folder (for the files -wal and -shm next to it) and its file system have to be writable for this user")
 	// ErrLocked is for a file that another process locked for longer than WithBusyTimeout.
 	ErrLocked = errors.New("another process keeps it locked: look which one has it open, such as a shell or a backup within a transaction")
-	// ErrGone is for a file that was deleted or replaced while it was open, or whose -wal or -shm file was.
+	// ErrGone is for a file that was deleted or replaced while it was open, or its -wal or -shm file.
 	ErrGone = errors.New("the file was deleted, moved or replaced while it was in use: open it anew")
 	// ErrForeign is for a file that is not a database, or that of another application.
 	ErrForeign = errors.New("the file does not belong to headrace: use another path")
