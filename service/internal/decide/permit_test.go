@@ -39,6 +39,21 @@ func TestSettleBeyondTheLimitIsADebt(t *testing.T) {
 	assert.True(t, f.check(t, search(1)).Allowed)
 }
 
+// A number in a request does not stop calls for years.
+func TestADebtIsBounded(t *testing.T) {
+	f := start(t, strings.Replace(limits, "costs:", "  - {scope: trickle, capacity: 1000, refill_rate: 0.1}\ncosts:", 1))
+	for scope, most := range map[string]time.Duration{"user": time.Hour, "trickle": 1000 * 10 * time.Second} {
+		c := search(10)
+		c.Scope = scope
+		r := f.check(t, c)
+		require.NoError(t, f.Settle(t.Context(), r.Permit, []int64{decide.MaxActual}))
+		c.Tokens = 1
+		r = f.check(t, c)
+		assert.False(t, r.Allowed)
+		assert.LessOrEqual(t, r.RetryAfter, most)
+	}
+}
+
 func TestCancel(t *testing.T) {
 	f := start(t, limits)
 	a, err := f.CheckAll(t.Context(), []decide.Check{search(6), org(3)})
