@@ -208,6 +208,9 @@ func (h *Handler) problem(r *http.Request, err error) *problem {
 	if errors.Is(err, errTooLong) {
 		return &problem{Status: http.StatusRequestEntityTooLarge, Code: "TOO_LARGE", Detail: "the body is longer than " + strconv.Itoa(mostBody) + " bytes", Field: "body"}
 	}
+	if errors.Is(err, errSlow) { // net/http has cancelled the request, too
+		return &problem{Status: http.StatusRequestTimeout, Code: "REQUEST_TIMEOUT", Detail: "the body did not arrive in time", Field: "body"}
+	}
 	if p, ok := errors.AsType[*fault.PanicError](err); ok {
 		return h.panicked(r, p)
 	}
