@@ -3,6 +3,7 @@
 package sqlitestore_test
 
 import (
+	"errors"
 	"os"
 	"syscall"
 	"testing"
@@ -24,3 +25,22 @@ func lockTurn(t *testing.T, path string) (release func()) {
 // stop stops the process wherever it is, and goOn lets it continue.
 func (m *member) stop() { _ = m.cmd.Process.Signal(syscall.SIGSTOP) }
 func (m *member) goOn() { _ = m.cmd.Process.Signal(syscall.SIGCONT) }
+
+// findLock returns an error if no other process has SQLite's shared lock on the file at path, which one has while a
+// connection is open. A process without other connections deletes the log if there is none.
+func findLock(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	const sharedFirst, sharedSize = 0x40000002, 510 // https://www.sqlite.org/fileformat2.html#the_lock_byte_page
+	l := syscall.Flock_t{Type: syscall.F_WRLCK, Start: sharedFirst, Len: sharedSize}
+	if err := syscall.FcntlFlock(f.Fd(), syscall.F_GETLK, &l); err != nil {
+		return err
+	}
+	if l.Type == syscall.F_UNLCK {
+		return errors.New("it is not locked")
+	}
+	return nil
+}

@@ -234,6 +234,17 @@ func TestLimitsWhoseFileIsGone(t *testing.T) {
 	}
 }
 
+// A second store on a file does not end the locks of the first. Otherwise the next program that looks into the file
+// would take itself for the only one, and delete the log.
+func TestOpeningAFileTwice(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "quota.db")
+	q := openQuota(t, path, nil)
+	require.NoError(t, quotaChild(t, "lock", path).Run())
+	require.NoError(t, openQuota(t, path, nil).Close())
+	took(t, q, perHour("a", 1))
+	require.NoError(t, quotaChild(t, "lock", path).Run())
+}
+
 // A transaction that was left open does not make the next calls fail.
 func TestATransactionThatWasLeftOpen(t *testing.T) {
 	q := openQuota(t, filepath.Join(t.TempDir(), "quota.db"), nil)
