@@ -187,7 +187,6 @@ func pause(d time.Duration) {
 
 // close closes what is open. The last one of all processes to do so folds -wal into the file.
 func (f *file) close() error {
-	f.beside = nil
 	var errs []error
 	if f.reading != nil {
 		errs = append(errs, f.reading.Close())
