@@ -6,7 +6,9 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -159,4 +161,27 @@ func TestOverdueRequestsAreBounded(t *testing.T) {
 		require.ErrorAs(t, err, new(*servicestore.UnavailableError))
 	}
 	assert.Equal(t, servicestore.MostLate, servicestore.Overdue(s))
+}
+
+// Calls that are late before they can be sent are not sent.
+func TestLateCallsAreNotSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, "http://127.0.0.1:1", servicestore.WithTimeout(time.Second))
+		var sent atomic.Int64
+		servicestore.Unanswered(s, func() { sent.Add(1) })
+		for range 20 {
+			go func() {
+				_, err := s.Take(t.Context(), request("a", hourly(1)))
+				assert.ErrorAs(t, err, new(*servicestore.UnavailableError))
+			}()
+			synctest.Wait()
+		}
+		assert.EqualValues(t, 2, sent.Load(), "the others wait for an answer")
+		assert.Equal(t, 18, servicestore.Waiting(s))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		assert.EqualValues(t, 2, sent.Load())
+		assert.Zero(t, servicestore.Waiting(s))
+		assert.Equal(t, 2, servicestore.Overdue(s))
+	})
 }

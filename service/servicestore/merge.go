@@ -103,7 +103,7 @@ func (m *merger[Q, A]) fly() {
 		}
 		// Flights end in time, so that the callers of the next one are not late either.
 		deadline := callers[0].deadline
-		if !patient {
+		if !patient || !time.Now().Before(deadline) {
 			m.deliver(callers, m.sendBefore(deadline, questions))
 			continue
 		}
