@@ -114,6 +114,7 @@ func (f *file) explain(err error) error {
 		reason = ErrLocked
 	case code&0xff == codeFull, code == codeWrite, code == codeShmSize:
 		reason = ErrFull
+	case code&0xff == codeCantOpen && exhausted(&err):
 	case code&0xff == codeReadOnly, code&0xff == codeCantOpen, errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		reason = ErrReadOnly
 	case code&0xff == codeCorrupt, damaged:
@@ -139,6 +140,18 @@ func (f *file) gone() error {
 		}
 	}
 	return nil
+}
+
+// exhausted reports whether this process can open no file at all, and adds why to err: SQLite does not say so. The file
+// itself must not be opened for that: see touch.
+func exhausted(err *error) bool {
+	null, why := os.Open(os.DevNull)
+	if why == nil {
+		_ = null.Close()
+		return false
+	}
+	*err = fmt.Errorf("%w: %w", *err, why)
+	return true
 }
 
 func leadsTo(path string, file os.FileInfo) bool {

@@ -67,6 +67,11 @@ func beQuotaChild(what string) (status int) {
 		if err = json.Unmarshal([]byte(text), &path); err == nil {
 			err = findLock(path)
 		}
+	case "descriptors":
+		var path string
+		if err = json.Unmarshal([]byte(text), &path); err == nil {
+			err = openWithoutDescriptors(path)
+		}
 	default:
 		err = fmt.Errorf("no role %q", role)
 	}

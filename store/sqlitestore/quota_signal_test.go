@@ -5,6 +5,7 @@ package sqlitestore_test
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 
@@ -43,4 +44,24 @@ func findLock(path string) error {
 		return errors.New("it is not locked")
 	}
 	return nil
+}
+
+// openWithoutDescriptors returns the error of OpenQuota in a process that can open no file.
+func openWithoutDescriptors(path string) error {
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{}); err != nil {
+		return err
+	}
+	_, err := sqlitestore.OpenQuota(path)
+	return err
+}
+
+func TestAProcessWithTooManyOpenFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "quota.db")
+	require.NoError(t, openQuota(t, path, nil).Close())
+	cmd := quotaChild(t, "descriptors", path)
+	cmd.Stderr = nil
+	out, err := cmd.CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), "too many open files")
+	require.NotContains(t, string(out), "cannot be written")
 }
