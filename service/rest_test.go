@@ -1,8 +1,10 @@
 package service_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -385,4 +387,20 @@ func TestABodyThatDoesNotArrive(t *testing.T) {
 	s.Handler().ServeHTTP(w, r)
 	assert.Equal(t, http.StatusRequestTimeout, w.Code)
 	assert.Contains(t, w.Body.String(), `"code":"REQUEST_TIMEOUT"`)
+}
+
+// Requests that no handler can read do not fill the log.
+func TestMalformedBodiesAreNoWarnings(t *testing.T) {
+	s := start(t, text(limits))
+	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
+	require.NoError(t, err)
+	defer func() { _ = c.Close() }()
+	_, err = io.WriteString(c, "POST /v1/ratelimit/check HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")
+	require.NoError(t, err)
+	w, err := http.ReadResponse(bufio.NewReader(c), nil)
+	require.NoError(t, err)
+	require.NoError(t, w.Body.Close())
+	assert.Equal(t, http.StatusBadRequest, w.StatusCode)
+	assert.Contains(t, s.log.String(), "level=DEBUG")
+	assert.NotContains(t, s.log.String(), "level=WARN")
 }

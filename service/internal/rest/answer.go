@@ -217,7 +217,7 @@ func (h *Handler) problem(r *http.Request, err error) *problem {
 	if errors.Is(err, context.Canceled) || r.Context().Err() != nil {
 		return &problem{Status: http.StatusServiceUnavailable, Code: "CANCELLED", Detail: "the request was cancelled"}
 	}
-	h.o.Log.WarnContext(r.Context(), "a request could not be read", "err", err)
+	h.o.Log.DebugContext(r.Context(), "a request could not be read", "err", err) // clients can send any number of them
 	return &problem{Status: http.StatusBadRequest, Code: "INVALID_REQUEST", Detail: "the body could not be read", Field: "body"}
 }
 
