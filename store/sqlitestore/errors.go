@@ -25,7 +25,7 @@ var (
 	// ErrLocked is for a file that another process locked for longer than WithBusyTimeout.
 	ErrLocked = errors.New("another process keeps it locked: look which one has it open, such as a shell or a backup within a transaction")
 	// ErrGone is for a file that was deleted or replaced while it was open, or its -wal or -shm file.
-	ErrGone = errors.New("the file was deleted, moved or replaced while it was in use: open it anew")
+	ErrGone = errors.New("the file was deleted, moved or replaced while it was in use: open it anew, or restart the program")
 	// ErrForeign is for a file that is not a database, or that of another application.
 	ErrForeign = errors.New("the file does not belong to headrace: use another path")
 	// ErrDamaged is for a database that SQLite cannot read, or a row with a wrong checksum.
