@@ -23,6 +23,9 @@ const (
 	defaultStoreTimeout = 500 * time.Millisecond
 	defaultStoreOpen    = time.Second
 	defaultStoreMaxOpen = 30 * time.Second
+	// A deadline of a caller that leaves a store less than this part of the timeout says nothing about it: some callers with
+	// deadlines of a millisecond would otherwise open the breaker for all. Envoy's 20 ms say enough.
+	hasty = 50
 )
 
 var errTimeout = errors.New("no answer in time")
@@ -40,7 +43,8 @@ type Fallback struct {
 	Share float64
 	// Unlimited admits every call, with neither windows nor slots. It excludes Share.
 	Unlimited bool
-	// Timeout is how long a Take may take. 0 means 500 ms.
+	// Timeout is how long a Take may take. 0 means 500 ms. If the deadline of a caller ends within a fiftieth of it,
+	// the breaker does not count that.
 	Timeout time.Duration
 	// Breaker decides when the store is no longer called. Open and MaxOpen default to 1 s and 30 s, Name to
 	// "quota store"; nil for Classify means that errors about a request, a key or a lease are not failures.
@@ -52,7 +56,7 @@ type Fallback struct {
 // FallbackStats counts what became of the calls of Take since WithFallback.
 type FallbackStats struct {
 	Asked    int64         // the store was asked
-	Failed   int64         // of these, got an error that is neither about the request nor a caller's cancel
+	Failed   int64         // of these, got an error that is neither about the request nor a caller's cancel or early deadline
 	Degraded int64         // were answered without the store
 	Breaker  breaker.Stats // of the store; its Cause is the last failure
 }
@@ -206,9 +210,13 @@ func (f *FallbackStore) askBefore(ctx context.Context, t breaker.Ticket, n int, 
 		timed, cancel = context.WithTimeoutCause(ctx, f.config.Timeout, errTimeout)
 		defer cancel()
 	}
+	began := time.Now() // deadlines are in real time
 	err := do(timed)
-	if errors.Is(err, errNoBatch) {
+	switch {
+	case errors.Is(err, errNoBatch):
 		f.asked.Add(int64(-n))
+		return err
+	case err != nil && ctx.Err() != nil && time.Since(began) < f.config.Timeout/hasty:
 		return err
 	}
 	t.End(ctx, err)

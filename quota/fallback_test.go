@@ -322,6 +322,30 @@ func TestAStoreThatHangsIsNotAskedForLong(t *testing.T) {
 }
 
 // What a caller or a request is to blame for does not open the breaker, and is no reason to go without the store.
+// Callers with deadlines that no store can meet do not close it to the others. A store that hangs for longer is judged,
+// also by callers with deadlines before the timeout.
+func TestAnEarlyDeadlineIsNoOutage(t *testing.T) {
+	for deadline, want := range map[time.Duration]breaker.State{
+		time.Microsecond: breaker.Closed, 10*time.Millisecond - 1: breaker.Closed, 10 * time.Millisecond: breaker.Open,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s, b := withFallback(t, quota.Fallback{})
+			b.hangs = true
+			for range 100 {
+				ctx, cancel := context.WithTimeout(t.Context(), deadline)
+				_, err := s.Take(ctx, ten(0))
+				require.Error(t, err)
+				cancel()
+				if s.Stats().Breaker.State == breaker.Open {
+					break
+				}
+			}
+			assert.Equal(t, want, s.Stats().Breaker.State, deadline)
+			assert.Equal(t, want == breaker.Open, s.Stats().Failed > 0)
+		})
+	}
+}
+
 func TestErrorsThatAreNoOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, b := withFallback(t, quota.Fallback{Unlimited: true})

@@ -24,7 +24,8 @@ type instant = meter.Instant
 // throttle.Limiter and safe for concurrent use.
 //
 // A key without history, lease and cooldown is forgotten: its next use starts with full buckets, under
-// the limits of the demand. A call that waits for a slot is asked to retry within 25 ms.
+// the limits of the demand. If there are more than 2,097,152 keys, which take about 1 GB, those that have not been used for
+// a long time are forgotten with their history, unless they have a lease or a cooldown. A call that waits for a slot is asked to retry within 25 ms.
 type MemoryStore interface {
 	Store
 	Batcher
@@ -32,8 +33,12 @@ type MemoryStore interface {
 	Waker
 }
 
+// mostKeys is how many keys a MemoryStore remembers with a history alone. Services make keys from what their clients send.
+const mostKeys = 1 << 21
+
 type memory struct {
 	clock clock.Clock
+	most  int // mostKeys
 
 	mu     sync.Mutex // guards everything below
 	last   instant
@@ -50,7 +55,7 @@ func NewMemoryStore(c clockwork.Clock) MemoryStore { return newMemory(c) }
 
 func newMemory(c clockwork.Clock) *memory {
 	return &memory{
-		clock: clock.New(c), keys: map[string]*memoryKey{}, leases: map[string]*memoryLease{},
+		clock: clock.New(c), most: mostKeys, keys: map[string]*memoryKey{}, leases: map[string]*memoryLease{},
 		wakes: map[string]map[chan struct{}]struct{}{},
 	}
 }
@@ -128,7 +133,7 @@ func (s *memory) askLocked(now instant, r *Request) Grant {
 		}
 		under := s.underLocked(now, k, d.Limits)
 		if !r.Peek {
-			k.limited = under
+			k.limited, k.used = under, now
 		}
 		b.Later(i, s.boundLocked(now, k, under, d))
 	}

@@ -3,7 +3,6 @@ package quota
 import (
 	"context"
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 
@@ -41,28 +40,41 @@ func (s *memory) Look(ctx context.Context, key string) (State, error) {
 	return State{limits, k.uses(now), len(k.slots), max(0, k.cooled-now)}, nil
 }
 
-// Keys implements Inspector. It yields the keys of one instant.
+// keysAtOnce is how many keys a listing looks at before other calls have their turn.
+const keysAtOnce = 256
+
+// Keys implements Inspector. It yields keys that were there when it began.
 func (s *memory) Keys(ctx context.Context, prefix string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		for _, key := range s.names(prefix) {
-			if ctx.Err() != nil {
-				yield("", context.Cause(ctx))
-				return
-			}
-			if !yield(key, nil) {
-				return
+		s.mu.Lock()
+		keys := slices.Clone(s.ring)
+		s.mu.Unlock()
+		keys = slices.DeleteFunc(keys, func(k *memoryKey) bool { return !strings.HasPrefix(k.name, prefix) })
+		for some := range slices.Chunk(keys, keysAtOnce) {
+			for _, name := range s.inUse(some) {
+				if ctx.Err() != nil {
+					yield("", context.Cause(ctx))
+					return
+				}
+				if !yield(name, nil) {
+					return
+				}
 			}
 		}
 	}
 }
 
-func (s *memory) names(prefix string) []string {
+// inUse returns the names of those of the keys that are not idle.
+func (s *memory) inUse(keys []*memoryKey) (names []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.nowLocked()
-	return slices.DeleteFunc(slices.Collect(maps.Keys(s.keys)), func(key string) bool {
-		return !strings.HasPrefix(key, prefix) || s.idleLocked(now, s.keys[key])
-	})
+	for _, k := range keys {
+		if k := s.keys[k.name]; k != nil && !s.idleLocked(now, k) {
+			names = append(names, k.name)
+		}
+	}
+	return names
 }
 
 // Forget implements Inspector.

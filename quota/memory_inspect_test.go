@@ -21,7 +21,26 @@ func TestMemoryStoreShowsNoIdleKeys(t *testing.T) {
 	state, err := s.Look(t.Context(), "user 1")
 	require.NoError(t, err)
 	assert.Equal(t, State{}, state, "as if it had been swept")
-	assert.Empty(t, s.names(""))
+	for key, err := range s.Keys(t.Context(), "") {
+		assert.Fail(t, "it is idle", "%s %v", key, err)
+	}
+}
+
+// Other calls have their turns during a listing of many keys. It leaves out what is idle by then.
+func TestMemoryStoreListsKeysInParts(t *testing.T) {
+	s, clock, take := memoryStore(t)
+	for i := range 1000 {
+		take(0, user(i, throttle.Sliding(2, time.Second)))
+	}
+	listed := 0
+	for _, err := range s.Keys(t.Context(), "user ") {
+		require.NoError(t, err)
+		if listed++; listed == 1 {
+			clock.Advance(time.Second)
+			take(0, user(-1, throttle.Sliding(2, time.Second)))
+		}
+	}
+	assert.Equal(t, keysAtOnce, listed)
 }
 
 func TestMemoryStorePeeksLeaveTheLimitsThatAreShown(t *testing.T) {

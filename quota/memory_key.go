@@ -13,6 +13,7 @@ type memoryKey struct {
 	name string
 	limited
 	cooled instant  // no call is admitted before it
+	used   instant  // the last time that a call asked for it
 	slots  slotHeap // taken, the one that lapses first in front
 }
 
@@ -26,7 +27,12 @@ type limited struct {
 func (s *memory) keyLocked(now instant, d *Demand) *memoryKey {
 	k := s.keys[d.Key]
 	if k == nil {
-		k = &memoryKey{name: d.Key}
+		for range 2 { // there may be more because of slots that are free now
+			if len(s.ring) >= s.most {
+				s.evictLocked(now)
+			}
+		}
+		k = &memoryKey{name: d.Key, used: now}
 		s.keys[k.name] = k
 		s.ring = append(s.ring, k)
 	}
@@ -86,16 +92,40 @@ func (s *memory) sweepLocked(now instant, n int) {
 		if s.hand >= len(s.ring) {
 			s.hand = 0
 		}
-		k := s.ring[s.hand]
-		if !s.idleLocked(now, k) {
+		if s.idleLocked(now, s.ring[s.hand]) {
+			s.dropLocked(s.hand)
+		} else {
 			s.hand++
-			continue
 		}
-		end := len(s.ring) - 1
-		s.ring[s.hand], s.ring[end] = s.ring[end], nil
-		s.ring = s.ring[:end]
-		delete(s.keys, k.name)
 	}
+}
+
+// evictLocked forgets the least recently used of the next keys, of those with a history alone.
+func (s *memory) evictLocked(now instant) {
+	const sample = 16
+	oldest := -1
+	for range min(sample, len(s.ring)) {
+		if s.hand >= len(s.ring) {
+			s.hand = 0
+		}
+		k := s.ring[s.hand]
+		s.lapseLocked(now, k)
+		if len(k.slots) == 0 && k.cooled <= now && (oldest < 0 || k.used < s.ring[oldest].used) {
+			oldest = s.hand
+		}
+		s.hand++
+	}
+	if oldest >= 0 {
+		s.dropLocked(oldest)
+	}
+}
+
+// dropLocked forgets the key at a place in the ring.
+func (s *memory) dropLocked(at int) {
+	end := len(s.ring) - 1
+	delete(s.keys, s.ring[at].name)
+	s.ring[at], s.ring[end] = s.ring[end], nil
+	s.ring = s.ring[:end]
 }
 
 func (s *memory) idleLocked(now instant, k *memoryKey) bool {

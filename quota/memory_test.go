@@ -58,6 +58,39 @@ func TestMemoryStoreStaysSmall(t *testing.T) {
 	assert.Less(t, most, 2*2*1001, "there are twice the 2000 of the last second, at most")
 }
 
+// Keys with a history are bounded too. Those in use, with a slot or a cooldown stay, and so does their history.
+func TestMemoryStoreForgetsOldKeys(t *testing.T) {
+	s, clock, take := memoryStore(t)
+	s.most = 100
+	daily, slot := user(-1, throttle.Sliding(3, 24*time.Hour)), Demand{Key: "slot", Limits: throttle.Limits{Concurrency: 1}}
+	held := take(48*time.Hour, slot).Ticket
+	require.NoError(t, s.Cooldown(t.Context(), "cold", 48*time.Hour))
+	admitted := 0
+	for i := range 1000 {
+		take(0, user(i, throttle.Sliding(1, 24*time.Hour)))
+		if take(0, daily).Wait == 0 {
+			admitted++
+		}
+		clock.Advance(time.Second)
+		require.LessOrEqual(t, len(s.keys), 100)
+		require.Len(t, s.ring, len(s.keys))
+	}
+	assert.Equal(t, 3, admitted, "it is used all the time, although it is rejected")
+	assert.Positive(t, take(time.Hour, slot).Wait)
+	assert.Positive(t, take(0, Demand{Key: "cold"}).Wait)
+	require.NoError(t, s.End(t.Context(), held, nil))
+
+	for i := range 200 { // nothing but slots: they are of running calls
+		require.Zero(t, take(time.Hour, Demand{Key: fmt.Sprintf("slot %d", i), Limits: slot.Limits}).Wait)
+	}
+	assert.Greater(t, len(s.keys), 200)
+	clock.Advance(time.Hour)
+	for i := range 200 {
+		take(0, user(i, throttle.Sliding(1, 24*time.Hour)))
+	}
+	assert.LessOrEqual(t, len(s.keys), 100)
+}
+
 func TestMemoryStoreKeepsKeysInUse(t *testing.T) {
 	s, clock, take := memoryStore(t)
 	slot := Demand{Key: "slot", Limits: throttle.Limits{Concurrency: 1}}

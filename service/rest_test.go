@@ -1,8 +1,14 @@
 package service_test
 
 import (
+	"bufio"
+	"context"
 	"encoding/json"
+	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,6 +17,8 @@ import (
 	"github.com/dunglas/httpsfv"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/service"
 )
 
 func TestCheck(t *testing.T) {
@@ -358,4 +366,41 @@ func FuzzREST(f *testing.F) {
 			t.Fatalf("no field: %s", w.Body)
 		}
 	})
+}
+
+// late is a body that does not arrive before the server gives up.
+type late struct{ cancel context.CancelFunc }
+
+func (l late) Read([]byte) (int, error) {
+	l.cancel() // as net/http does
+	return 0, &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}
+}
+
+func TestABodyThatDoesNotArrive(t *testing.T) {
+	s, err := service.New(t.Context(), text(limits))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	ctx, cancel := context.WithCancel(t.Context())
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/v1/ratelimit/check", late{cancel})
+	r.ContentLength = 10
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, r)
+	assert.Equal(t, http.StatusRequestTimeout, w.Code)
+	assert.Contains(t, w.Body.String(), `"code":"REQUEST_TIMEOUT"`)
+}
+
+// Requests that no handler can read do not fill the log.
+func TestMalformedBodiesAreNoWarnings(t *testing.T) {
+	s := start(t, text(limits))
+	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
+	require.NoError(t, err)
+	defer func() { _ = c.Close() }()
+	_, err = io.WriteString(c, "POST /v1/ratelimit/check HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")
+	require.NoError(t, err)
+	w, err := http.ReadResponse(bufio.NewReader(c), nil)
+	require.NoError(t, err)
+	require.NoError(t, w.Body.Close())
+	assert.Equal(t, http.StatusBadRequest, w.StatusCode)
+	assert.Contains(t, s.log.String(), "level=DEBUG")
+	assert.NotContains(t, s.log.String(), "level=WARN")
 }

@@ -295,8 +295,11 @@ func (x *Take) GetCalls() int32 {
 }
 
 type TakeRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Takes         []*Take                `protobuf:"bytes,1,rep,name=takes,proto3" json:"takes,omitempty"` // with at most 1,024 calls
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Takes []*Take                `protobuf:"bytes,1,rep,name=takes,proto3" json:"takes,omitempty"` // with at most 1,024 calls
+	// How long the server may try; 0 means until the deadline of the call. A client that waits longer for the answer can
+	// give back what a server took that was stopped and has continued.
+	TimeoutNanos  int64 `protobuf:"varint,2,opt,name=timeout_nanos,json=timeoutNanos,proto3" json:"timeout_nanos,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -336,6 +339,13 @@ func (x *TakeRequest) GetTakes() []*Take {
 		return x.Takes
 	}
 	return nil
+}
+
+func (x *TakeRequest) GetTimeoutNanos() int64 {
+	if x != nil {
+		return x.TimeoutNanos
+	}
+	return 0
 }
 
 type TakeResponse struct {
@@ -1631,9 +1641,10 @@ const file_headrace_ratelimit_v1_store_proto_rawDesc = "" +
 	"leaseNanos\x12\x12\n" +
 	"\x04peek\x18\x03 \x01(\bR\x04peek\x12\x12\n" +
 	"\x04uses\x18\x04 \x01(\bR\x04uses\x12\x14\n" +
-	"\x05calls\x18\x05 \x01(\x05R\x05calls\"@\n" +
+	"\x05calls\x18\x05 \x01(\x05R\x05calls\"e\n" +
 	"\vTakeRequest\x121\n" +
-	"\x05takes\x18\x01 \x03(\v2\x1b.headrace.ratelimit.v1.TakeR\x05takes\"B\n" +
+	"\x05takes\x18\x01 \x03(\v2\x1b.headrace.ratelimit.v1.TakeR\x05takes\x12#\n" +
+	"\rtimeout_nanos\x18\x02 \x01(\x03R\ftimeoutNanos\"B\n" +
 	"\fTakeResponse\x122\n" +
 	"\x05taken\x18\x01 \x03(\v2\x1c.headrace.ratelimit.v1.TakenR\x05taken\"=\n" +
 	"\x05Taken\x124\n" +

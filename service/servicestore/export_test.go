@@ -22,6 +22,23 @@ func (o observed) Take(ctx context.Context, r *pb.TakeRequest, options ...grpc.C
 	return o.StoreServiceClient.Take(ctx, r, options...)
 }
 
+// Unanswered has no request of s answered, and calls f for each one of Takes.
+func Unanswered(s *Store, f func()) { s.stub = unanswered{s.stub, f} }
+
+type unanswered struct {
+	pb.StoreServiceClient
+
+	f func()
+}
+
+func (u unanswered) Take(ctx context.Context, _ *pb.TakeRequest, _ ...grpc.CallOption) (*pb.TakeResponse, error) {
+	if ctx.Err() == nil { // as gRPC does
+		u.f()
+	}
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
 // Waiting returns how many Takes wait to be sent.
 func Waiting(s *Store) int {
 	s.takes.mu.Lock()
@@ -34,4 +51,14 @@ func Watched(s *Store) int {
 	s.watches.mu.Lock()
 	defer s.watches.mu.Unlock()
 	return len(s.watches.keys)
+}
+
+// MostLate is how many requests without an answer in time are waited for.
+const MostLate = mostLate
+
+// Overdue returns how many requests that is now.
+func Overdue(s *Store) int {
+	s.takes.mu.Lock()
+	defer s.takes.mu.Unlock()
+	return s.takes.overdue
 }

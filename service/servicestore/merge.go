@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/headrace/headrace/internal/panics"
@@ -20,6 +21,10 @@ const (
 	// mostFlights is how many requests of a kind are under way at a time. The second one leaves when it has as many
 	// callers as the first: what a request costs is shared.
 	mostFlights = 2
+	// mostLate is how many requests without an answer in time are waited for, each for lateTime at most: for as long as the
+	// slots that a guard takes stay taken.
+	mostLate = 64
+	lateTime = 30 * time.Second
 )
 
 // merger sends what several callers ask in one request.
@@ -33,6 +38,7 @@ type merger[Q, A any] struct {
 	waiting []*caller[Q, A]
 	flights int
 	last    int // how many callers the last flight had
+	overdue int // flights that have no callers any more
 
 	served sync.Pool // callers that can be used again
 }
@@ -83,11 +89,11 @@ func (m *merger[Q, A]) join(q Q) (*caller[Q, A], error) {
 	return c, nil
 }
 
-// fly serves callers until there are none.
+// fly serves callers until there are none, or until an answer is overdue.
 func (m *merger[Q, A]) fly() {
 	for {
 		runtime.Gosched() // callers that are about to ask share the request
-		callers := m.next()
+		callers, patient := m.next()
 		if len(callers) == 0 {
 			return
 		}
@@ -96,32 +102,83 @@ func (m *merger[Q, A]) fly() {
 			questions[i] = c.question
 		}
 		// Flights end in time, so that the callers of the next one are not late either.
-		answers, err := m.sendBefore(callers[0].deadline, questions)
-		var unwanted []A
-		for i, c := range callers {
-			var answer A
-			if err == nil {
-				answer = answers[i]
-			}
-			if !c.Deliver(answer, err) && err == nil {
-				unwanted = append(unwanted, answer)
-			}
+		deadline := callers[0].deadline
+		if !patient || !time.Now().Before(deadline) {
+			m.deliver(callers, m.sendBefore(deadline, questions))
+			continue
 		}
-		if len(unwanted) > 0 && m.late != nil {
-			m.late(unwanted)
+		// A server that was stopped carries out the request when it continues. Only its answer says what is to be given back.
+		var settled atomic.Bool // delivered or overdue
+		timer := time.AfterFunc(time.Until(deadline), func() {
+			if settled.CompareAndSwap(false, true) {
+				m.leave(callers)
+			}
+		})
+		answers := m.sendBefore(deadline.Add(lateTime), questions)
+		timer.Stop()
+		if !settled.CompareAndSwap(false, true) {
+			m.arrive(answers)
+			return
 		}
+		m.deliver(callers, answers)
 	}
 }
 
-func (m *merger[Q, A]) sendBefore(deadline time.Time, questions []Q) (answers []A, err error) {
-	defer panics.Catch(&err)
-	ctx, cancel := context.WithDeadline(m.store.life, deadline)
-	defer cancel()
-	return m.send(ctx, questions)
+// answered is the answers to a request, or why there are none.
+type answered[A any] struct {
+	list []A
+	err  error
 }
 
-// next takes the callers of one request. Without callers the flight is over.
-func (m *merger[Q, A]) next() []*caller[Q, A] {
+// deliver gives callers their answers.
+func (m *merger[Q, A]) deliver(callers []*caller[Q, A], answers answered[A]) {
+	var unwanted []A
+	for i, c := range callers {
+		var answer A
+		if answers.err == nil {
+			answer = answers.list[i]
+		}
+		if !c.Deliver(answer, answers.err) && answers.err == nil {
+			unwanted = append(unwanted, answer)
+		}
+	}
+	if len(unwanted) > 0 && m.late != nil {
+		m.late(unwanted)
+	}
+}
+
+// leave has the callers of a flight give up. Another flight takes its place.
+func (m *merger[Q, A]) leave(callers []*caller[Q, A]) {
+	m.mu.Lock()
+	m.overdue++
+	if len(m.waiting) == 0 || !m.store.background(m.fly) {
+		m.flights--
+	}
+	m.mu.Unlock()
+	m.deliver(callers, answered[A]{err: &UnavailableError{Problem: slow}})
+}
+
+// arrive is called with what became of a flight that is overdue.
+func (m *merger[Q, A]) arrive(answers answered[A]) {
+	m.mu.Lock()
+	m.overdue--
+	m.mu.Unlock()
+	if answers.err == nil {
+		m.late(answers.list)
+	}
+}
+
+func (m *merger[Q, A]) sendBefore(deadline time.Time, questions []Q) (answers answered[A]) {
+	defer panics.Catch(&answers.err)
+	ctx, cancel := context.WithDeadline(m.store.life, deadline)
+	defer cancel()
+	answers.list, answers.err = m.send(ctx, questions)
+	return answers
+}
+
+// next takes the callers of one request, and says whether its answer is waited for when it is overdue. Without callers the
+// flight is over.
+func (m *merger[Q, A]) next() (callers []*caller[Q, A], patient bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.waiting = slices.DeleteFunc(m.waiting, func(c *caller[Q, A]) bool { return c.Abandoned() })
@@ -132,14 +189,14 @@ func (m *merger[Q, A]) next() []*caller[Q, A] {
 		}
 		n++
 	}
-	callers := slices.Clone(m.waiting[:n])
+	callers = slices.Clone(m.waiting[:n])
 	m.waiting = slices.Delete(m.waiting, 0, n)
 	if n == 0 {
 		m.flights--
 	} else {
 		m.last = n
 	}
-	return callers
+	return callers, m.late != nil && m.overdue+m.flights <= mostLate
 }
 
 func weightOf(t *pb.Ticket) (n int) {

@@ -128,7 +128,7 @@ func (s *shapes) known(at outline, r *quota.Request) *shape {
 // sendTakes sends each of several equal requests once, with their number.
 func (s *Store) sendTakes(ctx context.Context, list []*shape) ([]taken, error) {
 	places := map[*shape]int{} // in the request
-	request, of, at := &pb.TakeRequest{}, make([]int, len(list)), -1
+	request, of, at := &pb.TakeRequest{TimeoutNanos: int64(s.timeout)}, make([]int, len(list)), -1
 	for i, h := range list {
 		if i == 0 || h != list[i-1] {
 			known, ok := places[h]

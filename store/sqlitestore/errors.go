@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -23,8 +24,8 @@ var (
 	ErrReadOnly = errors.New("it cannot be written: the file, its folder (for the files -wal and -shm next to it) and its file system have to be writable for this user")
 	// ErrLocked is for a file that another process locked for longer than WithBusyTimeout.
 	ErrLocked = errors.New("another process keeps it locked: look which one has it open, such as a shell or a backup within a transaction")
-	// ErrGone is for a file that was deleted or replaced while it was open.
-	ErrGone = errors.New("the file was deleted, moved or replaced while it was in use: open it anew")
+	// ErrGone is for a file that was deleted or replaced while it was open, or its -wal or -shm file.
+	ErrGone = errors.New("the file was deleted, moved or replaced while it was in use: open it anew, or restart the program")
 	// ErrForeign is for a file that is not a database, or that of another application.
 	ErrForeign = errors.New("the file does not belong to headrace: use another path")
 	// ErrDamaged is for a database that SQLite cannot read, or a row with a wrong checksum.
@@ -107,12 +108,13 @@ func (f *file) explain(err error) error {
 	}
 	reason := ErrUnusable
 	switch code := codeOf(err); {
-	case f.gone() || code == codeReadOnlyMoved:
+	case f.gone() != nil || code == codeReadOnlyMoved:
 		reason = ErrGone
 	case busy(err):
 		reason = ErrLocked
 	case code&0xff == codeFull, code == codeWrite, code == codeShmSize:
 		reason = ErrFull
+	case code&0xff == codeCantOpen && exhausted(&err):
 	case code&0xff == codeReadOnly, code&0xff == codeCantOpen, errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		reason = ErrReadOnly
 	case code&0xff == codeCorrupt, damaged:
@@ -123,12 +125,36 @@ func (f *file) explain(err error) error {
 	return &FileError{Path: f.path, Reason: reason, Err: err}
 }
 
-// gone reports whether the path leads to another file than the one that was opened.
-// SQLite would continue to write to a file that can no longer be opened.
-func (f *file) gone() bool {
+// gone returns the error for a path that leads to another file than the one that was opened, or nil. SQLite would continue
+// to write to a file that can no longer be opened, or beside other processes.
+func (f *file) gone() error {
 	if f.info == nil {
+		return nil
+	}
+	if !leadsTo(f.path, f.info) {
+		return &FileError{Path: f.path, Reason: ErrGone}
+	}
+	for i, info := range f.beside {
+		if !leadsTo(f.path+besides[i], info) {
+			return &FileError{Path: f.path, Reason: ErrGone, Err: fmt.Errorf("%s%s is missing, or another file", filepath.Base(f.path), besides[i])}
+		}
+	}
+	return nil
+}
+
+// exhausted reports whether this process can open no file at all, and adds why to err: SQLite does not say so. The file
+// itself must not be opened for that: see touch.
+func exhausted(err *error) bool {
+	null, why := os.Open(os.DevNull)
+	if why == nil {
+		_ = null.Close()
 		return false
 	}
-	now, err := os.Stat(f.path)
-	return errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, f.info)
+	*err = fmt.Errorf("%w: %w", *err, why)
+	return true
+}
+
+func leadsTo(path string, file os.FileInfo) bool {
+	now, err := os.Stat(path)
+	return err == nil && os.SameFile(now, file) || err != nil && !errors.Is(err, fs.ErrNotExist)
 }

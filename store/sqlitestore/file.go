@@ -5,11 +5,13 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver: SQLite in Go, without cgo
@@ -26,11 +28,15 @@ const (
 	headerSize = 100
 )
 
+// besides are what the names of the files of the write-ahead log end in. They stay while a connection is open.
+var besides = []string{"-wal", "-shm"} //nolint:gochecknoglobals // a constant but for its type
+
 // file is a database of headrace: one connection that writes, and some that read.
 type file struct {
 	ctx      context.Context //nolint:containedctx // one that never ends: each access is short
 	path     string          // absolute: it holds when the process changes its folder
 	info     os.FileInfo
+	beside   []os.FileInfo // of besides
 	patience time.Duration
 
 	writing *sql.DB
@@ -83,14 +89,21 @@ func check(path string, set *settings) error {
 	return &fault.FieldError{Owner: "sqlitestore", Field: field, Problem: problem}
 }
 
+// creating is held while a file is created: see touch.
+var creating sync.Mutex //nolint:gochecknoglobals // locks are those of the process
+
 // touch creates the file unless it is there. Results may be confidential, so it
 // is readable by this user alone; SQLite gives the files next to it the same mode.
+//
+// A file that is there is not opened: its locks would end with that, because POSIX releases all locks of a process on a
+// file when the process closes it once. Other processes would then take the connections that are open already for closed.
 func touch(path string) (os.FileInfo, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the caller's own path
-	if err != nil {
-		return nil, err
+	creating.Lock()
+	defer creating.Unlock()
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		info, err = create(path)
 	}
-	info, err := f.Stat()
 	switch {
 	case err != nil:
 	case info.IsDir():
@@ -98,6 +111,15 @@ func touch(path string) (os.FileInfo, error) {
 	case info.Size() > 0 && info.Size() < headerSize: // SQLite would take it for an empty one
 		err = &FileError{Path: path, Reason: ErrForeign, Err: fmt.Errorf("it has %d bytes, and the header of a database has %d", info.Size(), headerSize)}
 	}
+	return info, err
+}
+
+func create(path string) (os.FileInfo, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the caller's own path
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
 	return info, errors.Join(err, f.Close())
 }
 
@@ -118,6 +140,13 @@ func (f *file) connect() (err error) {
 	}
 	if err := f.patiently(f.checkParts); err != nil {
 		return err
+	}
+	for _, suffix := range besides {
+		info, err := os.Stat(f.path + suffix)
+		if err != nil {
+			return err
+		}
+		f.beside = append(f.beside, info)
 	}
 	f.reading, err = f.pool(readers, fmt.Sprintf("busy_timeout(%d)", f.patience.Milliseconds()), "query_only(1)")
 	return err

@@ -292,8 +292,8 @@ func (q *Quota) commit(asks []*ask) error {
 		_ = q.file.exec("ROLLBACK") // unless SQLite did that itself
 		return err
 	}
-	if q.file.gone() {
-		return &FileError{Path: q.file.path, Reason: ErrGone}
+	if err := q.file.gone(); err != nil {
+		return err
 	}
 	if len(l.freed) > 0 {
 		handles.wake(q, l.freed)

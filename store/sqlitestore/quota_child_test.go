@@ -62,6 +62,16 @@ func beQuotaChild(what string) (status int) {
 		if err = json.Unmarshal([]byte(text), &path); err == nil {
 			err = beHolder(path)
 		}
+	case "lock":
+		var path string
+		if err = json.Unmarshal([]byte(text), &path); err == nil {
+			err = findLock(path)
+		}
+	case "descriptors":
+		var path string
+		if err = json.Unmarshal([]byte(text), &path); err == nil {
+			err = openWithoutDescriptors(path)
+		}
 	default:
 		err = fmt.Errorf("no role %q", role)
 	}

@@ -220,14 +220,29 @@ func TestLimitsThatCannotBeWritten(t *testing.T) {
 }
 
 func TestLimitsWhoseFileIsGone(t *testing.T) {
+	for name, suffix := range map[string]string{"the file": "", "its log": "-wal", "the index of its log": "-shm"} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "quota.db")
+			q, err := sqlitestore.OpenQuota(path)
+			require.NoError(t, err)
+			defer func() { _ = q.Close() }()
+			took(t, q, perHour("a", 1))
+			require.NoError(t, os.Remove(path+suffix))
+			_, err = q.Take(t.Context(), perHour("a", 1))
+			wantReason(t, err, sqlitestore.ErrGone, path)
+		})
+	}
+}
+
+// A second store on a file does not end the locks of the first. Otherwise the next program that looks into the file
+// would take itself for the only one, and delete the log.
+func TestOpeningAFileTwice(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "quota.db")
-	q, err := sqlitestore.OpenQuota(path)
-	require.NoError(t, err)
-	defer func() { _ = q.Close() }()
+	q := openQuota(t, path, nil)
+	require.NoError(t, quotaChild(t, "lock", path).Run())
+	require.NoError(t, openQuota(t, path, nil).Close())
 	took(t, q, perHour("a", 1))
-	require.NoError(t, os.Remove(path))
-	_, err = q.Take(t.Context(), perHour("a", 1))
-	wantReason(t, err, sqlitestore.ErrGone, path)
+	require.NoError(t, quotaChild(t, "lock", path).Run())
 }
 
 // A transaction that was left open does not make the next calls fail.

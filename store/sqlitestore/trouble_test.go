@@ -172,7 +172,11 @@ func TestGivingUpWhileTheFileIsLocked(t *testing.T) {
 
 func TestAFileThatIsGone(t *testing.T) {
 	for name, remove := range map[string]func(path string) error{
-		"deleted": os.Remove,
+		"deleted":     os.Remove,
+		"without log": func(path string) error { return errors.Join(os.Remove(path+"-wal"), os.Remove(path+"-shm")) },
+		"another log": func(path string) error {
+			return errors.Join(os.Remove(path+"-wal"), os.WriteFile(path+"-wal", nil, 0o600))
+		},
 		"replaced": func(path string) error {
 			return errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o600))
 		},

@@ -236,8 +236,8 @@ func (w *writer) transaction(do func() error) error {
 	}
 	if err != nil {
 		_ = w.file.exec("ROLLBACK") // unless SQLite did that itself
-	} else if w.file.gone() {
-		err = &FileError{Path: w.file.path, Reason: ErrGone}
+	} else {
+		err = w.file.gone()
 	}
 	w.ended = time.Now()
 	w.lazy.ended(err == nil)

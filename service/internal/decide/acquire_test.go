@@ -37,7 +37,7 @@ func inMemory(t *testing.T) *decide.Decider {
 // realTime returns a decider with the real clock, for a bubble of synctest.
 func realTime(t *testing.T, s quota.Store) *decide.Decider {
 	t.Helper()
-	c, err := rules.Parse([]byte(limits))
+	c, err := rules.Parse([]byte(limits + shared))
 	require.NoError(t, err)
 	d, err := decide.New(decide.Options{Store: s, Config: c})
 	require.NoError(t, err)

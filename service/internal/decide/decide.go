@@ -253,9 +253,12 @@ func (d *Decider) endPermit(ctx context.Context, text string, actual []int64) er
 			used := &costs[of[i]].Points
 			*used = min(*used+n*(p.costs[i]/p.checks[i].Tokens), throttle.MaxAmount)
 		}
+		for i := range costs {
+			costs[i].Points = min(costs[i].Points, mostCharged(&t.Demands[i]))
+		}
 	}
 	marks := d.raw
-	if strings.HasPrefix(t.ID, localTicket) {
+	if d.permits.own || strings.HasPrefix(t.ID, localTicket) { // and not beside the limits: a store in memory has bounded room
 		marks = d.local
 	}
 	// A jump of the clock may have forgotten the mark.
@@ -288,6 +291,19 @@ func (d *Decider) endPermit(ctx context.Context, text string, actual []int64) er
 		return unavailable(err, asks)
 	}
 	return nil
+}
+
+// mostCharged is how much of d a settlement can charge: a number in a request must not stop calls for days. A bucket keeps
+// a debt until it has refilled, and other windows forget theirs when they end.
+func mostCharged(d *quota.Demand) int64 {
+	const longest = time.Hour
+	most := int64(throttle.MaxAmount)
+	for _, w := range d.Limits.Windows {
+		if w.Kind() == throttle.TokenBucket {
+			most = min(most, max(w.Max(), d.Cost.Points, int64(w.Rate()*longest.Seconds())))
+		}
+	}
+	return most
 }
 
 // Bucket returns what the store holds about one limit. It takes nothing.

@@ -280,3 +280,23 @@ func TestDriftIsNoJump(t *testing.T) {
 	}
 	assert.NotZero(t, f.Health(t.Context()).Jumps)
 }
+
+// A slow clock has not jumped: it only delays. It has when it catches up at once.
+func TestASlowClockIsNoJump(t *testing.T) {
+	for name, slow := range map[string]time.Duration{"half speed": time.Second, "almost standing still": 1999 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			f := start(t, limits)
+			for i := range 600 {
+				f.store.set(func(s *shaky) { s.ahead -= slow })
+				f.clock.Advance(2 * time.Second)
+				f.idle(t)
+				_, err := f.Check(t.Context(), search(1))
+				require.NoError(t, err, i)
+			}
+			assert.Zero(t, f.Health(t.Context()).Jumps)
+			f.store.set(func(s *shaky) { s.ahead = 0 })
+			_, err := f.Check(t.Context(), search(1))
+			assert.Equal(t, min(600*slow, time.Hour), unavailable(t, err).RetryAfter)
+		})
+	}
+}

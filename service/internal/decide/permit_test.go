@@ -39,6 +39,21 @@ func TestSettleBeyondTheLimitIsADebt(t *testing.T) {
 	assert.True(t, f.check(t, search(1)).Allowed)
 }
 
+// A number in a request does not stop calls for years.
+func TestADebtIsBounded(t *testing.T) {
+	f := start(t, strings.Replace(limits, "costs:", "  - {scope: trickle, capacity: 1000, refill_rate: 0.1}\ncosts:", 1))
+	for scope, most := range map[string]time.Duration{"user": time.Hour, "trickle": 1000 * 10 * time.Second} {
+		c := search(10)
+		c.Scope = scope
+		r := f.check(t, c)
+		require.NoError(t, f.Settle(t.Context(), r.Permit, []int64{decide.MaxActual}))
+		c.Tokens = 1
+		r = f.check(t, c)
+		assert.False(t, r.Allowed)
+		assert.LessOrEqual(t, r.RetryAfter, most)
+	}
+}
+
 func TestCancel(t *testing.T) {
 	f := start(t, limits)
 	a, err := f.CheckAll(t.Context(), []decide.Check{search(6), org(3)})
@@ -53,6 +68,22 @@ func problemOf(t *testing.T, err error) string {
 	p, ok := errors.AsType[*decide.PermitError](err)
 	require.True(t, ok, "%v", err)
 	return p.Problem
+}
+
+// shared is a store that other processes may use. It has the marks of permits that have ended, too.
+const shared = "runtime: {store: 'redis://shared'}"
+
+// Marks are not beside the limits of a store in memory, which has bounded room.
+func TestMarksAreApartFromLimitsInMemory(t *testing.T) {
+	for text, want := range map[string]bool{limits: false, limits + shared: true} {
+		f := start(t, text)
+		marked := false
+		f.store.set(func(s *shaky) { s.marked = func() { marked = true } })
+		r := f.check(t, search(6))
+		require.NoError(t, f.Cancel(t.Context(), r.Permit))
+		assert.Equal(t, want, marked)
+		assert.Equal(t, "ended", problemOf(t, f.Cancel(t.Context(), r.Permit)))
+	}
 }
 
 // However many end a permit at once, it ends once: a second settlement would give back
@@ -150,7 +181,7 @@ func TestPermitsAreAuthenticated(t *testing.T) {
 // A caller that leaves while its permit ends leaves no reservation behind: the mark that
 // the permit has ended would refuse its second attempt.
 func TestSettleOutlivesItsCaller(t *testing.T) {
-	f := start(t, limits)
+	f := start(t, limits+shared)
 	r := f.check(t, search(6))
 	ctx, leave := context.WithCancel(t.Context())
 	f.store.set(func(s *shaky) { s.marked = leave })

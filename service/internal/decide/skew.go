@@ -24,6 +24,7 @@ type skew struct {
 	known  bool          // there was a sample
 	offset time.Duration // the store's time less ours, at the last sample
 	seen   time.Duration // our time at the last sample
+	at     time.Duration // the store's time at the latest sample since a jump
 	until  time.Duration // our time when checks are let in again
 	jumps  int64
 	last   time.Duration // the last jump
@@ -52,20 +53,25 @@ func (s *skew) note(before, after, at time.Duration) (jump time.Duration) {
 	defer s.mu.Unlock()
 	offset := at - before - (after-before)/2
 	if !s.known {
-		s.known, s.offset, s.seen = true, offset, after
+		s.known, s.offset, s.seen, s.at = true, offset, after, at
 		return 0
 	}
 	jump = offset - s.offset
+	if sure := jump + (after-before)/2; sure < 0 && at >= s.at {
+		// It is slow, such as that of a SQLite file after the clock of the host was set back. Nothing is forgotten too early.
+		s.offset += sure
+		jump -= sure
+	}
 	if jump.Abs() <= skewTolerance+(after-before) {
 		// Clocks run apart slowly. The offset follows, but so slowly that a series of small jumps does not pass.
 		most := max(0, after-s.seen) / skewDrift
 		s.offset += min(max(jump, -most), most)
-		s.seen = max(s.seen, after)
+		s.seen, s.at = max(s.seen, after), max(s.at, at)
 		return 0
 	}
 	s.until = max(s.until, after+min(jump.Abs(), mostSkew))
 	s.jumps++
-	s.last, s.offset, s.seen = jump, offset, after
+	s.last, s.offset, s.seen, s.at = jump, offset, after, at
 	return jump
 }
 

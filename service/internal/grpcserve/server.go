@@ -36,6 +36,7 @@ const (
 	unaryTimeout  = 10 * time.Second
 	callerTimeout = time.Second      // of what a caller without a token sends
 	defaultOpen   = 4096             // streams of one method
+	mostListings  = 64               // streams of Keys: a store in memory makes a list of all keys for each
 	workers       = 32               // goroutines that are kept for calls: a new one first has to grow its stack
 	handshake     = 10 * time.Second // for the preface and the settings of a connection
 	pingAfter     = 30 * time.Second // without anything from the client
@@ -67,7 +68,7 @@ type Config struct {
 	Authorize func(values []string) bool
 	// Register adds other services; nil adds none.
 	Register func(grpc.ServiceRegistrar)
-	// MaxStreams is how many streams of one method may be open; 0 means 4,096.
+	// MaxStreams is how many streams of one method may be open; 0 means 4,096. Of Keys there are at most 64.
 	MaxStreams int
 	Log        *slog.Logger // not nil
 	// Tracer makes spans of unary calls but health checks; nil makes none.
@@ -109,7 +110,11 @@ func New(c Config) *Server {
 	for name, service := range s.grpc.GetServiceInfo() {
 		for _, m := range service.Methods {
 			if m.IsServerStream || m.IsClientStream {
-				s.streams["/"+name+"/"+m.Name] = make(chan struct{}, cmp.Or(c.MaxStreams, defaultOpen))
+				path, most := "/"+name+"/"+m.Name, cmp.Or(c.MaxStreams, defaultOpen)
+				if path == pb.StoreService_Keys_FullMethodName {
+					most = min(most, mostListings)
+				}
+				s.streams[path] = make(chan struct{}, most)
 			}
 		}
 	}

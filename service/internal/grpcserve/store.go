@@ -61,6 +61,11 @@ func (s *store) Take(ctx context.Context, r *pb.TakeRequest) (*pb.TakeResponse, 
 		return nil, s.server.fail(ctx, err)
 	}
 	answer := &pb.TakeResponse{Taken: make([]*pb.Taken, len(takes))}
+	if d := time.Duration(r.GetTimeoutNanos()); d > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, d)
+		defer cancel()
+	}
 	grants, tickets := make([]*pb.Grant, calls), make([]quota.Ticket, calls)
 	from := make([]int, 0, len(takes)+1)
 	at := 0

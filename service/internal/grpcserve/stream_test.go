@@ -3,6 +3,7 @@ package grpcserve_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"log/slog"
 	"sync/atomic"
 	"testing"
@@ -103,4 +104,36 @@ func TestStreamsAreBounded(t *testing.T) {
 	require.Equal(t, codes.ResourceExhausted, status.Code(watch(t.Context())))
 	cancel()
 	require.Eventually(t, func() bool { return watch(t.Context()) == nil }, 10*time.Second, time.Millisecond)
+}
+
+// listing is a store with listings that do not end by themselves.
+type listing struct {
+	quota.MemoryStore
+
+	began chan struct{}
+}
+
+func (l listing) Keys(ctx context.Context, _ string) iter.Seq2[string, error] {
+	return func(func(string, error) bool) {
+		l.began <- struct{}{}
+		<-ctx.Done()
+	}
+}
+
+// Clients that list all keys and do not read them take bounded memory.
+func TestListingsAreBounded(t *testing.T) {
+	const most = 64
+	store := listing{quota.NewMemoryStore(nil), make(chan struct{}, most+1)}
+	c := pb.NewStoreServiceClient(serve(t, grpcserve.Config{Decider: fixed{}, Store: store}))
+	for range most {
+		_, err := c.Keys(t.Context(), &pb.KeysRequest{})
+		require.NoError(t, err)
+		<-store.began
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	another, err := c.Keys(ctx, &pb.KeysRequest{})
+	require.NoError(t, err)
+	_, err = another.Recv()
+	require.Equal(t, codes.ResourceExhausted, status.Code(err))
 }

@@ -208,13 +208,16 @@ func (h *Handler) problem(r *http.Request, err error) *problem {
 	if errors.Is(err, errTooLong) {
 		return &problem{Status: http.StatusRequestEntityTooLarge, Code: "TOO_LARGE", Detail: "the body is longer than " + strconv.Itoa(mostBody) + " bytes", Field: "body"}
 	}
+	if errors.Is(err, errSlow) { // net/http has cancelled the request, too
+		return &problem{Status: http.StatusRequestTimeout, Code: "REQUEST_TIMEOUT", Detail: "the body did not arrive in time", Field: "body"}
+	}
 	if p, ok := errors.AsType[*fault.PanicError](err); ok {
 		return h.panicked(r, p)
 	}
 	if errors.Is(err, context.Canceled) || r.Context().Err() != nil {
 		return &problem{Status: http.StatusServiceUnavailable, Code: "CANCELLED", Detail: "the request was cancelled"}
 	}
-	h.o.Log.WarnContext(r.Context(), "a request could not be read", "err", err)
+	h.o.Log.DebugContext(r.Context(), "a request could not be read", "err", err) // clients can send any number of them
 	return &problem{Status: http.StatusBadRequest, Code: "INVALID_REQUEST", Detail: "the body could not be read", Field: "body"}
 }
 

@@ -23,7 +23,10 @@ func bad(field, format string, args ...any) error {
 
 func index(name string, i int) string { return name + "[" + strconv.Itoa(i) + "]" }
 
-var errTooLong = errors.New("the body is too long")
+var (
+	errTooLong = errors.New("the body is too long")
+	errSlow    = errors.New("the body did not arrive in time")
+)
 
 // decode decodes a body, which is one JSON value.
 func decode(body io.Reader, into any) error {

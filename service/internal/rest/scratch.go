@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"sync"
 )
 
@@ -38,13 +39,15 @@ func (x *scratch) receive(w http.ResponseWriter, r *http.Request) error {
 	if n := r.ContentLength; n < 0 || n > mostBody { // the server holds a client to the length that it declares
 		body = http.MaxBytesReader(w, r.Body, mostBody)
 	}
-	if _, err := x.body.ReadFrom(body); err != nil {
-		if errors.As(err, new(*http.MaxBytesError)) {
-			return errTooLong
-		}
+	_, err := x.body.ReadFrom(body)
+	switch {
+	case errors.As(err, new(*http.MaxBytesError)):
+		return errTooLong
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return errSlow
+	default:
 		return err
 	}
-	return nil
 }
 
 // send sends what is in x as JSON.

@@ -1,0 +1,187 @@
+package servicestore_test
+
+import (
+	"context"
+	"encoding/binary"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/net/http2"
+
+	"github.com/headrace/headrace/quota"
+	"github.com/headrace/headrace/service/internal/grpcserve"
+	"github.com/headrace/headrace/service/servicestore"
+	"github.com/headrace/headrace/throttle"
+)
+
+// stopped is a listener of a server that can be stopped: what clients send meanwhile arrives when it continues. It reads
+// that a call was cancelled only after it has carried it out.
+type stopped struct {
+	net.Listener
+
+	mu sync.RWMutex // held while the server is stopped
+}
+
+func (s *stopped) Accept() (net.Conn, error) {
+	c, err := s.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	from, to := net.Pipe()
+	go s.pass(c, to)
+	return &piped{c, from}, nil
+}
+
+// pass passes on the frames of c, without those that cancel a call of a time when the server was stopped.
+func (s *stopped) pass(c net.Conn, to io.WriteCloser) {
+	defer func() { _ = to.Close() }()
+	preface := make([]byte, len(http2.ClientPreface))
+	if _, err := io.ReadFull(c, preface); err != nil {
+		return
+	}
+	if _, err := to.Write(preface); err != nil {
+		return
+	}
+	late := map[uint32]bool{} // streams
+	for {
+		var head [9]byte // the length, the type, flags and the stream
+		if _, err := io.ReadFull(c, head[:]); err != nil {
+			return
+		}
+		frame := make([]byte, len(head)+int(binary.BigEndian.Uint32(head[:4])>>8))
+		if _, err := io.ReadFull(c, frame[copy(frame, head[:]):]); err != nil {
+			return
+		}
+		id := binary.BigEndian.Uint32(head[5:])
+		if !s.mu.TryRLock() {
+			late[id] = true
+			s.mu.RLock()
+		}
+		s.mu.RUnlock()
+		if http2.FrameType(head[3]) == http2.FrameRSTStream && late[id] {
+			continue
+		}
+		if _, err := to.Write(frame); err != nil {
+			return
+		}
+	}
+}
+
+// piped is a connection of which the server reads another end.
+type piped struct {
+	net.Conn
+
+	from net.Conn
+}
+
+func (p *piped) Read(b []byte) (int, error) { return p.from.Read(b) }
+
+func (p *piped) SetReadDeadline(t time.Time) error { return p.from.SetReadDeadline(t) }
+
+func (p *piped) SetDeadline(t time.Time) error {
+	_ = p.from.SetReadDeadline(t)
+	return p.Conn.SetDeadline(t)
+}
+
+func (p *piped) Close() error {
+	_ = p.from.Close()
+	return p.Conn.Close()
+}
+
+// connect returns a client with a connection: one may take longer than a call.
+func connect(t *testing.T, address string, timeout time.Duration) *servicestore.Store {
+	t.Helper()
+	s := open(t, address, servicestore.WithTimeout(timeout))
+	require.Eventually(t, func() bool {
+		_, err := s.Look(t.Context(), "a")
+		return err == nil
+	}, 10*time.Second, time.Millisecond)
+	return s
+}
+
+// A server that was stopped carries out late takes when it continues, after their callers have gone. They are given back,
+// and do not keep slots until their leases lapse.
+func TestTakesOfAStoppedServerAreGivenBack(t *testing.T) {
+	const timeout = 100 * time.Millisecond
+	began := make(chan time.Duration, 10) // takes, with the time that they have
+	o := &odd{MemoryStore: quota.NewMemoryStore(nil)}
+	o.take = func(ctx context.Context, r quota.Request) (quota.Grant, error) {
+		end, _ := ctx.Deadline()
+		g, err := o.MemoryStore.Take(context.WithoutCancel(ctx), r)
+		began <- time.Until(end)
+		return g, err
+	}
+	l, address := listen(t, "tcp")
+	server := &stopped{Listener: l}
+	serve(t, server, grpcserve.Config{Store: o})
+	s := connect(t, address, timeout)
+	r := request("a", throttle.Limits{Concurrency: 10, Windows: hourly(10).Windows})
+	direct := r
+	direct.Demands = []quota.Demand{{Key: "service/store/a", Limits: r.Demands[0].Limits}}
+	kept, err := o.MemoryStore.Take(t.Context(), direct)
+	require.NoError(t, err)
+
+	server.mu.Lock()
+	_, err = s.Take(t.Context(), r)
+	require.EqualError(t, err, "servicestore: unavailable: no answer in time")
+	_, err = s.Take(t.Context(), r)
+	require.EqualError(t, err, "servicestore: unavailable: no answer in time", "it does not wait behind the first")
+	server.mu.Unlock()
+	for range 2 {
+		assert.LessOrEqual(t, <-began, timeout, "the server does not try for longer than the callers waited")
+	}
+	require.Eventually(t, func() bool {
+		state, err := o.Look(t.Context(), "service/store/a")
+		return err == nil && state.InFlight == 1
+	}, 10*time.Second, time.Millisecond)
+	state, err := o.Look(t.Context(), "service/store/a")
+	require.NoError(t, err)
+	assert.EqualValues(t, 1, state.Uses[0].Spent)
+	require.Eventually(t, func() bool { return servicestore.Overdue(s) == 0 }, 10*time.Second, time.Millisecond)
+	require.NoError(t, o.MemoryStore.End(t.Context(), kept.Ticket, nil), "it still has its slot")
+}
+
+// However long the server is stopped, the requests that wait for an answer are bounded.
+func TestOverdueRequestsAreBounded(t *testing.T) {
+	l, address := listen(t, "tcp")
+	server := &stopped{Listener: l}
+	serve(t, server, grpcserve.Config{Store: quota.NewMemoryStore(nil)})
+	s := connect(t, address, 10*time.Millisecond)
+	server.mu.Lock()
+	defer server.mu.Unlock()
+	for range 2 * servicestore.MostLate {
+		_, err := s.Take(t.Context(), request("a", hourly(1)))
+		require.ErrorAs(t, err, new(*servicestore.UnavailableError))
+	}
+	assert.Equal(t, servicestore.MostLate, servicestore.Overdue(s))
+}
+
+// Calls that are late before they can be sent are not sent.
+func TestLateCallsAreNotSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, "http://127.0.0.1:1", servicestore.WithTimeout(time.Second))
+		var sent atomic.Int64
+		servicestore.Unanswered(s, func() { sent.Add(1) })
+		for range 20 {
+			go func() {
+				_, err := s.Take(t.Context(), request("a", hourly(1)))
+				assert.ErrorAs(t, err, new(*servicestore.UnavailableError))
+			}()
+			synctest.Wait()
+		}
+		assert.EqualValues(t, 2, sent.Load(), "the others wait for an answer")
+		assert.Equal(t, 18, servicestore.Waiting(s))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		assert.EqualValues(t, 2, sent.Load())
+		assert.Zero(t, servicestore.Waiting(s))
+		assert.Equal(t, 2, servicestore.Overdue(s))
+	})
+}
