@@ -125,7 +125,13 @@ func refused(err error) (yes bool) {
 	if errors.As(err, new(*ResultError)) {
 		return false
 	}
-	return adaptive.Refused(err) || errors.As(err, new(*inflight.StoreError))
+	return adaptive.Refused(err) || unadmitted(err)
+}
+
+// unadmitted reports whether the store of the limits has failed, so that the call was not sent.
+func unadmitted(err error) (yes bool) {
+	defer func() { _ = recover() }() // the methods of err are user code
+	return errors.As(err, new(*inflight.StoreError))
 }
 
 // record returns the outcome of t for the journal.
