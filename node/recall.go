@@ -77,8 +77,8 @@ func (r *resume[In]) look(ctx context.Context, e *entry) (was journal.Record, er
 	return was, nil
 }
 
-// turn waits for e's turn at its content. Without records from before it does
-// not matter which item is the first.
+// turn waits for e's turn at its content. Without records from before, and without an
+// output that is written again, it does not matter which item is the first.
 func (r *resume[In]) turn(ctx context.Context, e *entry) error {
 	for {
 		busy := r.turns.Take(e.content)
@@ -90,7 +90,7 @@ func (r *resume[In]) turn(ctx context.Context, e *entry) error {
 			return err
 		}
 	}
-	if r.known.Earlier() > 0 || r.retry {
+	if r.known.Earlier() > 0 || r.retry || r.rewrites {
 		e.first = r.known.Next(e.content) == 0
 	}
 	return nil

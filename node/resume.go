@@ -24,6 +24,7 @@ type resume[In any] struct {
 	progress journal.Progress // when the run began
 	opened   time.Time
 	retry    bool
+	rewrites bool // the output gets everything that is recorded
 	key      func(In) string
 	shape    *shape // of In
 	known    *occurrence.Part
