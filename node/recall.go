@@ -35,7 +35,7 @@ func (r *run[S, In, Out]) recall(t *task[In, Out]) (done bool, err error) {
 		return true, r.journalFailed("begin", err)
 	}
 	t.entry.earlier = was.Attempts
-	t.entry.behind = was.Behind && t.entry.first && r.resume.progress.Behind > 0 // else this run has recorded it
+	t.entry.behind = r.resume.behind(t.entry, &was)
 	switch was.State {
 	case journal.Done:
 		if err := decode(was.Value, &t.res.Out); err != nil {

@@ -48,6 +48,7 @@ type Job struct {
 	unfit   atomic.Int64 // requests that did not fit a limit set during the run
 
 	doneBefore, failedBefore int64 // results and failures that the journal had at the start
+	lacking                  int64 // of them, those that the files do not contain, because their requests were no longer in the file
 }
 
 // say prints a line on standard error.
