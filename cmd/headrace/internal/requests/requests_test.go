@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -69,6 +70,19 @@ func TestLinesThatMoveAfterTheScan(t *testing.T) {
 			assert.Empty(t, q.Bad)
 		}
 	}
+}
+
+// The IDs of a long file are compared on disk, in a folder that may be full, or missing.
+func TestNoFolderForTheComparison(t *testing.T) {
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
+	t.Setenv("TMP", os.Getenv("TMPDIR"))
+	many := func(yield func(requests.Request, error) bool) {
+		for n := int64(1); yield(requests.Request{Line: n, ID: strconv.FormatInt(n, 10)}, nil); n++ {
+		}
+	}
+	_, err := requests.Of(t.Context(), many, requests.OpenAI, dialect.OpenAI, nil)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	assert.ErrorContains(t, err, "set TMPDIR to another folder")
 }
 
 // However the requests are chosen, as many as Within says fit, and with one more of the longest they would not.

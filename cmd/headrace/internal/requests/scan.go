@@ -92,7 +92,7 @@ func Of(ctx context.Context, seq iter.Seq2[Request, error], f Format, d dialect.
 			continue
 		}
 		if err := ids.add(q.ID, q.Line); err != nil {
-			return nil, fmt.Errorf("the custom_ids cannot be compared: %w", err)
+			return nil, fmt.Errorf("the custom_ids cannot be compared in a temporary file: %w: set TMPDIR to another folder", err)
 		}
 		s.weigh(&q, d, exceeds)
 	}
