@@ -96,7 +96,7 @@ func (j *Job) batch(c *caller) *batch {
 
 // stream makes the calls of all requests, and counts their outcomes. If the results cannot be written any more, it stops the run; calls in
 // flight are then still recorded, for the next run to write their results.
-func (j *Job) stream(ctx context.Context, b *batch, in io.Reader, stop context.CancelCauseFunc) error {
+func (j *Job) stream(ctx context.Context, b *batch, in io.Reader, answers *room, stop context.CancelCauseFunc) error {
 	var lost error
 	if j.scan != nil {
 		flow.Expect(ctx, b.Name(), int(j.scan.Lines))
@@ -115,6 +115,7 @@ func (j *Job) stream(ctx context.Context, b *batch, in io.Reader, stop context.C
 				stop(j.plainer(lost))
 			}
 		}
+		answers.gone(r.In.Key())
 		j.outcome.count(&r)
 		if j.Strict && r.In.Bad != "" && r.State == node.Failed { // an earlier run has recorded it
 			return badLine(r.In.Line, r.In.Bad)

@@ -95,7 +95,7 @@ func (j *Job) Do(ctx context.Context) (_ *Outcome, err error) {
 	if err != nil {
 		return &j.outcome, err
 	}
-	step := node.Do("run", func(ctx context.Context, _ *Job) error { return j.stream(ctx, batch, in, stop) })
+	step := node.Do("run", func(ctx context.Context, _ *Job) error { return j.stream(ctx, batch, in, c.room, stop) })
 	options := []flow.RunOption{
 		flow.WithRun(j.run()), flow.WithObserver(j.observer()), flow.WithGuards(j.guard),
 		flow.WithProgress(j.show, j.every()),
