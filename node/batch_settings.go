@@ -81,7 +81,7 @@ func (b *Batch[S, In, Out]) WithTimeout(d time.Duration) *Batch[S, In, Out] {
 }
 
 // WithFallback replaces the result of an item after all its attempts have failed, the last with err. It is not
-// called for an invalid line of input, or while the run is being stopped.
+// called for an invalid line of input, if the store of the limits fails, or while the run is being stopped.
 func (b *Batch[S, In, Out]) WithFallback(f func(ctx context.Context, in In, err error) (Out, error)) *Batch[S, In, Out] {
 	b.setFunc("WithFallback", f == nil, func() { b.fallback = f })
 	return b

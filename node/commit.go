@@ -74,6 +74,9 @@ func (r *run[S, In, Out]) commits(ctx context.Context) (*committer[S, In, Out], 
 		return nil, err
 	}
 	prepared = true
+	if r.resume != nil {
+		r.resume.rewrites = c.out.rewrite
+	}
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx)) //nolint:gosec // wait calls it
 	return c, nil
 }

@@ -80,7 +80,7 @@ func (r *run[S, In, Out]) do(w *worker[In, Out]) (err error) {
 			err = r.keep(t)
 		}
 	}
-	if err != nil && b.fallback != nil && r.intake.Err() == nil && !tooLate(r.ctx, err) && !w.isLost() {
+	if err != nil && b.fallback != nil && r.intake.Err() == nil && !tooLate(r.ctx, err) && !unadmitted(err) && !w.isLost() {
 		if t.res.Out, err = r.replaced(t, err); err == nil {
 			err = r.keep(t)
 		}

@@ -265,6 +265,9 @@ func TestTheFileOfALoopIsWrittenAnew(t *testing.T) {
 
 func TestDedupHasALineForEachContent(t *testing.T) {
 	path, j := filepath.Join(t.TempDir(), "results.jsonl"), journal.NewMemory()
+	other := node.SinkFunc(func(context.Context, node.Result[int, int]) error { return nil })
+	_, err := node.BatchFunc("b", feed(), same, keep).WithJournal(j).WithSink(other).Dedup().Run(t.Context(), &state{})
+	require.NoError(t, err) // so that the file is written anew, although nothing is recorded
 	for range 2 {
 		sink := node.NewJSONLFile[int, int](path)
 		_, err := node.BatchFunc("b", feed(0, 0, 1, 0, 1), same, keep).WithJournal(j).WithSink(sink).Dedup().Run(t.Context(), &state{})
@@ -274,6 +277,47 @@ func TestDedupHasALineForEachContent(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, strings.Replace(doneLines(2), `"index":1`, `"index":2`, 1), string(text))
 		require.NoError(t, os.Remove(path))
+	}
+}
+
+// counted counts what is written to a file.
+type counted struct {
+	*node.JSONLFile[int, int]
+
+	lines int
+}
+
+func (c *counted) Write(ctx context.Context, results []node.Result[int, int]) error {
+	c.lines += len(results)
+	return c.JSONLFile.Write(ctx, results)
+}
+
+// A file that was written again lacks records that are not in the input any more. The next runs do not write it once more,
+// unless there are many of them, and a record gets its line if its item comes back.
+func TestAFileThatLacksRecordsWithoutAnItem(t *testing.T) {
+	for name, steps := range map[string][]struct{ items, written int }{
+		"a few":    {{5, 5}, {3, 3}, {3, 0}, {4, 1}, {4, 0}, {3, 0}, {6, 2}, {6, 0}},
+		"the most": {{101, 101}, {1, 1}, {1, 0}, {101, 100}, {101, 0}},
+		"too many": {{102, 102}, {1, 1}, {1, 1}, {102, 102}, {102, 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path, j, most := filepath.Join(t.TempDir(), "results.jsonl"), journal.NewMemory(), 0
+			for i, step := range steps {
+				if i == 1 {
+					require.NoError(t, os.Truncate(path, 10))
+					most = 0
+				}
+				sink := &counted{JSONLFile: node.NewJSONLFile[int, int](path)}
+				_, err := node.BatchFunc("b", feed(numbers(step.items)...), same, keep).WithJournal(j).WithSink(sink).Run(t.Context(), &state{})
+				require.NoError(t, err)
+				require.NoError(t, sink.Close())
+				assert.Equal(t, step.written, sink.lines, "run %d", i)
+				most = max(most, step.items)
+				text, err := os.ReadFile(path)
+				require.NoError(t, err)
+				assert.Equal(t, doneLines(most), string(text), "run %d", i)
+			}
+		})
 	}
 }
 

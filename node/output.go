@@ -6,6 +6,7 @@ import (
 
 	"github.com/headrace/headrace/internal/occurrence"
 	"github.com/headrace/headrace/internal/panics"
+	"github.com/headrace/headrace/journal"
 )
 
 // Marks of the journal that are no position in the output.
@@ -84,7 +85,7 @@ func (c *committer[S, In, Out]) prepare(ctx context.Context) error {
 // prepareFunc is for a sink that has no positions: the journal knows what it has taken.
 func (c *committer[S, In, Out]) prepareFunc(ctx context.Context) error {
 	o, progress := &c.out, &c.r.resume.progress
-	o.mark, o.marked = taken, progress.Mark
+	o.mark, o.marked = taken, c.r.resume.mark
 	if o.rewrite = progress.Mark != taken && progress.Done+progress.Failed > 0; o.rewrite {
 		return c.markRewriting(ctx)
 	}
@@ -109,7 +110,7 @@ func (c *committer[S, In, Out]) prepareAlone(ctx context.Context) error {
 // prepareResumer is for a sink with positions and a run with a journal.
 func (c *committer[S, In, Out]) prepareResumer(ctx context.Context) error {
 	o, progress, known := &c.out, &c.r.resume.progress, c.r.resume.known
-	o.marked = progress.Mark
+	o.marked = c.r.resume.mark
 	at := known.Output() // of an earlier round of a loop, or nothing
 	if at.Mark == "" {
 		at = occurrence.Output{Mark: progress.Mark, Lacks: progress.Behind}
@@ -264,21 +265,27 @@ func (c *committer[S, In, Out]) take(results []Result[In, Out]) (mark string, er
 }
 
 // complete gives the journal the mark of the whole output. An output that was behind has
-// everything if every item was looked for; records that no item was found for, as
-// those of a loop's rounds to come, are not in it.
+// everything if every item was looked for, but for records that no item was found for, such as
+// those of a loop's rounds to come. The mark names them.
 func (c *committer[S, In, Out]) complete() {
 	o, r := &c.out, c.r
 	if r.resume == nil || o.sink == nil || c.journalErr.Load() != nil || r.resume.claim.Shared() {
 		return
 	}
 	mark := o.mark
-	switch whole := c.settled && r.src.exhausted() && r.intake.Err() == nil && r.pending.Load() == 0 && r.resume.known.Left() == 0; {
+	switch whole := c.settled && r.src.exhausted() && r.intake.Err() == nil && r.pending.Load() == 0; {
 	case c.sinkErr.Load() != nil && o.resumer != nil:
 		return
 	case c.sinkErr.Load() != nil:
 		mark = rewriting
 	case o.behind() && (!whole || r.resume.known.Broken()):
 		return
+	case o.behind() && r.resume.known.Left() > 0:
+		lacking, ok := c.lacking()
+		if !ok {
+			return
+		}
+		mark = occurrence.WithLacking(mark, lacking)
 	}
 	if mark == o.marked && !o.unmarked {
 		return
@@ -286,6 +293,39 @@ func (c *committer[S, In, Out]) complete() {
 	if err := c.giveMark(c.ctx, mark); err != nil {
 		c.journalFailed("finish", err)
 	}
+}
+
+// mostLacking bounds the records that a mark names. An output that lacks more is written again by the next run.
+const mostLacking = 100
+
+// lacking returns the records that no item was found for, and that are not in the output. It is not ok if these are too
+// many, or unknown.
+func (c *committer[S, In, Out]) lacking() (lacking []occurrence.Record, ok bool) {
+	o, r := &c.out, c.r.resume
+	if !o.rewrite {
+		for _, one := range r.lacking {
+			if !r.known.Met(one) {
+				lacking = append(lacking, one)
+			}
+		}
+		return lacking, o.lacks == int64(len(lacking))
+	}
+	err := c.call(inJournal, func() error {
+		for rec, err := range r.journal.All(c.ctx, r.part) {
+			if err != nil {
+				return err
+			}
+			one := occurrence.Record{Content: occurrence.Of(rec.Key.Content), Occurrence: rec.Key.Occurrence}
+			if rec.State == journal.Pending || r.known.Met(one) {
+				continue
+			}
+			if lacking = append(lacking, one); len(lacking) > mostLacking {
+				break
+			}
+		}
+		return nil
+	})
+	return lacking, err == nil && len(lacking) <= mostLacking
 }
 
 // mark is how far the runs without a journal have written.

@@ -81,7 +81,7 @@ func (n *Step[S]) once(ctx context.Context, states codec[S], state []byte, at gu
 	if of := c.last.Load(); of != nil {
 		action = of.action
 	}
-	if err != nil && n.fallback != nil && ctx.Err() == nil {
+	if err != nil && n.fallback != nil && ctx.Err() == nil && !unadmitted(err) {
 		action, err = n.fallback(ctx, s, err)
 	}
 	if err != nil {
@@ -235,7 +235,7 @@ func (t *travelling[S, In, Out]) result(ctx context.Context, index int64, attemp
 	} else {
 		_ = key()
 	}
-	if err != nil && t.fallback != nil && ctx.Err() == nil {
+	if err != nil && t.fallback != nil && ctx.Err() == nil && !unadmitted(err) {
 		out, err = t.replace(ctx, in, err)
 	}
 	if err == nil {

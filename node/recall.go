@@ -35,7 +35,7 @@ func (r *run[S, In, Out]) recall(t *task[In, Out]) (done bool, err error) {
 		return true, r.journalFailed("begin", err)
 	}
 	t.entry.earlier = was.Attempts
-	t.entry.behind = was.Behind && t.entry.first && r.resume.progress.Behind > 0 // else this run has recorded it
+	t.entry.behind = r.resume.behind(t.entry, &was)
 	switch was.State {
 	case journal.Done:
 		if err := decode(was.Value, &t.res.Out); err != nil {
@@ -77,8 +77,8 @@ func (r *resume[In]) look(ctx context.Context, e *entry) (was journal.Record, er
 	return was, nil
 }
 
-// turn waits for e's turn at its content. Without records from before it does
-// not matter which item is the first.
+// turn waits for e's turn at its content. Without records from before, and without an
+// output that is written again, it does not matter which item is the first.
 func (r *resume[In]) turn(ctx context.Context, e *entry) error {
 	for {
 		busy := r.turns.Take(e.content)
@@ -90,7 +90,7 @@ func (r *resume[In]) turn(ctx context.Context, e *entry) error {
 			return err
 		}
 	}
-	if r.known.Earlier() > 0 || r.retry {
+	if r.known.Earlier() > 0 || r.retry || r.rewrites {
 		e.first = r.known.Next(e.content) == 0
 	}
 	return nil
@@ -125,7 +125,13 @@ func refused(err error) (yes bool) {
 	if errors.As(err, new(*ResultError)) {
 		return false
 	}
-	return adaptive.Refused(err) || errors.As(err, new(*inflight.StoreError))
+	return adaptive.Refused(err) || unadmitted(err)
+}
+
+// unadmitted reports whether the store of the limits has failed, so that the call was not sent.
+func unadmitted(err error) (yes bool) {
+	defer func() { _ = recover() }() // the methods of err are user code
+	return errors.As(err, new(*inflight.StoreError))
 }
 
 // record returns the outcome of t for the journal.

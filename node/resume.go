@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -21,9 +22,12 @@ type resume[In any] struct {
 	part     journal.Part
 	owner    journal.Owner
 	claim    *occurrence.Claim
-	progress journal.Progress // when the run began
+	progress journal.Progress    // when the run began; Mark is that of the sink, and lacking counts as Behind
+	mark     string              // as the journal has it
+	lacking  []occurrence.Record // that the output was completed without
 	opened   time.Time
 	retry    bool
+	rewrites bool // the output gets everything that is recorded
 	key      func(In) string
 	shape    *shape // of In
 	known    *occurrence.Part
@@ -69,7 +73,18 @@ func (b *Batch[S, In, Out]) openJournal(ctx context.Context) (*resume[In], error
 func (r *resume[In]) open(ctx context.Context, version string) (err error) {
 	defer panics.Catch(&err)
 	r.progress, err = r.journal.Open(ctx, r.part, r.owner, version, r.opened)
+	r.mark = r.progress.Mark
+	r.progress.Mark, r.lacking = occurrence.CutLacking(r.mark)
+	r.progress.Behind += int64(len(r.lacking))
 	return err
+}
+
+// behind reports whether the output may lack what the journal has of e.
+func (r *resume[In]) behind(e *entry, was *journal.Record) bool {
+	if r.progress.Behind == 0 || !e.first { // this run has recorded it
+		return false
+	}
+	return was.Behind || len(r.lacking) > 0 && slices.Contains(r.lacking, occurrence.Record{Content: occurrence.Of(e.content), Occurrence: e.occurrence})
 }
 
 // close ends the run's part in the journal. whole means that every item of the input was looked up: o then learns at the end of

@@ -51,8 +51,8 @@ func (n *Step[S]) Within(guards ...*guard.Guard) *Step[S] { n.within(guards); re
 // WithRetry retries failed attempts by p. See Batch.WithRetry.
 func (n *Step[S]) WithRetry(p retry.Policy) *Step[S] { n.withRetry(p); return n }
 
-// WithFallback replaces the outcome when all attempts have failed with err. It is not called once ctx,
-// or the run of the batch around it, is being stopped.
+// WithFallback replaces the outcome when all attempts have failed with err. It is not called if the store of the
+// limits fails, or once ctx, or the run of the batch around it, is being stopped.
 func (n *Step[S]) WithFallback(f func(ctx context.Context, s S, err error) (Action, error)) *Step[S] {
 	n.setFunc("WithFallback", f == nil, func() { n.fallback = f })
 	return n
@@ -100,7 +100,7 @@ func (n *Step[S]) run(ctx context.Context, g *guard.Guard, s S) (action Action, 
 		action = of.action
 		of.counted.Keep()
 	}
-	if err != nil && n.fallback != nil && ended(ctx) == nil && !tooLate(ctx, err) {
+	if err != nil && n.fallback != nil && ended(ctx) == nil && !tooLate(ctx, err) && !unadmitted(err) {
 		return n.fallback(ctx, s, err)
 	}
 	return action, err

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/headrace/headrace/engine"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/journal"
 	"github.com/headrace/headrace/node"
@@ -30,6 +31,33 @@ func (s *downStore) Take(ctx context.Context, r quota.Request) (quota.Grant, err
 		return quota.Grant{}, errStore
 	}
 	return s.Store.Take(ctx, r)
+}
+
+// A fallback replaces the outcome of attempts, and here there were none: its value would be recorded for good.
+func TestAFallbackDoesNotReplaceACallThatTheStoreDoesNotAdmit(t *testing.T) {
+	down := guard.Policy{Name: "api", Store: &downStore{Store: quota.NewMemoryStore(nil)}, Limits: throttle.Limits{Concurrency: 10}}
+	within, err := guard.New(down)
+	require.NoError(t, err)
+	exec := func(_ context.Context, i int) (int, error) { return 2 * i, nil }
+	instead := func(context.Context, int, error) (int, error) { return -1, nil }
+
+	_, err = node.Map("double", exec).WithJournal(journal.NewMemory()).With(down).WithFallback(instead).All(t.Context(), numbers(2))
+	require.ErrorIs(t, err, errStore)
+	var incomplete *node.BatchError
+	require.ErrorAs(t, err, &incomplete)
+	assert.Equal(t, node.Counts{Total: 2, Pending: 2}, incomplete.Counts)
+
+	step := node.Do("step", func(context.Context, int) error { return nil }).Within(within).
+		WithFallback(func(context.Context, int, error) (node.Action, error) { return "fallback", nil })
+	_, err = step.Run(t.Context(), 1)
+	require.ErrorIs(t, err, errStore)
+
+	steps, err := engine.New(step)
+	require.NoError(t, err)
+	require.ErrorIs(t, steps.Root().Run(t.Context(), []byte("1"), guard.Progress{}).Err, errStore)
+	items, err := engine.New(node.One("double", exec, func(int, int) {}).Within(within).WithFallback(instead))
+	require.NoError(t, err)
+	assert.Equal(t, engine.Pending, items.Root().Items.Attempt(t.Context(), 0, []byte("1"), guard.Progress{}).State)
 }
 
 // An item that was not sent because the store of the limits failed has not failed: neither for the journal, nor for

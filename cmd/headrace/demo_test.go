@@ -79,6 +79,7 @@ func TestADemoDoesNotBegin(t *testing.T) {
 		"a folder":      {[]string{"--picture", "."}, ".", 2, "--picture: . is a folder: name a file"},
 		"not a request": {[]string{"--requests", "0"}, ".", 2, "--requests: 0 is below 1"},
 		"kept before":   {[]string{"--keep", ".", "--picture", "it.svg"}, ".", 2, "the folder must not exist yet"},
+		"not possible":  {[]string{"--keep", strings.Repeat("x", 300)}, ".", 2, "name another folder"},
 		"no folder":     {nil, "nowhere", 2, "set TMPDIR or --keep"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -133,6 +133,34 @@ func TestStandardOutputIsFull(t *testing.T) {
 	}
 }
 
+// The Go runtime opens the null device in the place of a closed file, so that all results would be lost without an error.
+func TestStandardOutputIsClosed(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(2)
+	run := func(script string, args ...string) (status int, errs string) {
+		cmd := p.command(append([]string{"run", "r.jsonl", "--base-url", p.provider.URL() + "/v1"}, args...)...)
+		shell := exec.CommandContext(t.Context(), "sh", "-c", script)
+		shell.Args, shell.Dir, shell.Env = append(shell.Args, cmd.Args...), cmd.Dir, cmd.Env
+		status, _, errs = p.end(shell, shell.Run)
+		return status, errs
+	}
+	for _, args := range [][]string{{"--out", "-"}, {"--out", "-", "--journal", "j"}} {
+		status, errs := run(`exec "$0" "$@" >&-`, args...)
+		require.Equal(t, 2, status, errs)
+		assert.Equal(t, "headrace: --out: standard output is closed, or is the null device: name a file (/dev/null discards the results)\n", errs)
+	}
+	assert.Zero(t, p.provider.Counts().Arrivals, "nothing is paid for")
+	for script, args := range map[string][]string{
+		`exec "$0" "$@" >/dev/null`: {"--out", "-"},
+		`exec "$0" "$@" >&- `:       {"--out", "/dev/null"},
+		`exec "$0" "$@" >&-`:        {},
+	} {
+		status, errs := run(script, args...)
+		require.Zero(t, status, errs)
+	}
+}
+
 // What is printed is the result of these commands.
 func TestWhatCannotBePrintedIsAnError(t *testing.T) {
 	t.Parallel()

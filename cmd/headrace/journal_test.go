@@ -200,6 +200,42 @@ func TestFailuresOfCorrectedLinesAreReported(t *testing.T) {
 	assert.Contains(t, errs, "\n1 failure of requests that are no longer in r.jsonl: kept in the journal, but removed from r.errors.jsonl\n")
 	assert.NoFileExists(t, p.path("r.errors.jsonl"))
 	assert.Equal(t, 3, p.provider.Counts().Arrivals)
+
+	status, _, errs = p.run()
+	require.Zero(t, status, errs)
+	assert.Contains(t, errs, "\n1 failure of requests that are no longer in r.jsonl: kept in the journal, but removed from r.errors.jsonl\n")
+	p.write("r.jsonl", request(1)+request(2)+request(0)+unsendable)
+	status, _, errs = p.run("--concurrency", "1")
+	require.Equal(t, 1, status, errs)
+	assert.NotContains(t, errs, "no longer in")
+	assert.Len(t, p.lines("r.errors.jsonl"), 1)
+	assert.Equal(t, []string{"r0", "r2", "r1"}, ids(p.lines("r.results.jsonl")), "it is added, and the others are not written again")
+	assert.Equal(t, 3, p.provider.Counts().Arrivals)
+}
+
+func ids(all []line) (ids []string) {
+	for _, l := range all {
+		ids = append(ids, l.CustomID)
+	}
+	return ids
+}
+
+// A run with --ordered writes what the results lacked before. The next run without it does not take that for lines of others.
+func TestLeftOutResultsThatARunInOrderHasWritten(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.write("r.jsonl", request(0)+request(1)+unsendable)
+	status, _, errs := p.run()
+	require.Equal(t, 1, status, errs)
+	p.write("r.jsonl", request(0))
+	for _, flag := range []string{"--retry-failed", "--ordered", "--progress=off", "--progress=off"} {
+		status, _, errs = p.run(flag)
+		require.Zero(t, status, errs)
+		p.requests(2)
+	}
+	assert.Equal(t, 2, unique(p.lines("r.results.jsonl")))
+	assert.Len(t, p.lines("r.results.jsonl"), 2)
+	assert.Equal(t, 2, p.provider.Counts().Arrivals)
 }
 
 // unauthorized rejects the key of each request while wrong is set.

@@ -273,12 +273,15 @@ func TestStandardInputAndOutput(t *testing.T) {
 	assert.Len(t, p.lines("headrace.errors.jsonl"), 1)
 
 	// With a file for results, a repeated line is sent once, and one that differs is reported.
-	cmd = p.command("run", "-", "--out", "o.jsonl", "--errors", "e.jsonl", "--concurrency", "1", "--api-key-env", "KEY", "--base-url", p.provider.URL())
-	cmd.Stdin = strings.NewReader(request(0) + request(0) + strings.Replace(request(0), "Tell", "Sing", 1))
-	status, _, errs = p.end(cmd, cmd.Run)
-	require.Equal(t, 1, status, errs)
-	assert.Contains(t, errs, `-:3: custom_id "r0" already has the result of a different request`)
-	assert.Len(t, p.lines("o.jsonl"), 1)
+	for _, ordered := range []string{"--ordered=false", "--ordered"} {
+		cmd = p.command("run", "-", "--fresh", "--out", "o.jsonl", "--errors", "e.jsonl", "--concurrency", "1", ordered, "--api-key-env", "KEY", "--base-url", p.provider.URL())
+		cmd.Stdin = strings.NewReader(request(0) + request(0) + strings.Repeat("nonsense\n", 2) + strings.Replace(request(0), "Tell", "Sing", 1))
+		status, _, errs = p.end(cmd, cmd.Run)
+		require.Equal(t, 1, status, errs)
+		assert.Contains(t, errs, `-:5: custom_id "r0" already has the result of a different request`)
+		assert.Len(t, p.lines("o.jsonl"), 1, ordered)
+		assert.Len(t, p.lines("e.jsonl"), 1, ordered)
+	}
 }
 
 // The first bad line of standard input is the end of it with --strict: what was sent before is kept.

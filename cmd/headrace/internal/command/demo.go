@@ -106,7 +106,11 @@ func (c *demoCommand) folder(p *Program) (path string, clean func() error, err e
 			return "", nil, fmt.Errorf("--keep: %w", err)
 		}
 		if err := os.Mkdir(c.Keep, 0o755); err != nil { //nolint:gosec // as above
-			return "", nil, fmt.Errorf("--keep: %w: the folder must not exist yet", err)
+			remedy := "name another folder"
+			if errors.Is(err, os.ErrExist) {
+				remedy = "the folder must not exist yet"
+			}
+			return "", nil, fmt.Errorf("--keep: %w: %s", err, remedy)
 		}
 		return c.Keep, func() error { return nil }, nil
 	}

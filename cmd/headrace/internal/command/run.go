@@ -52,7 +52,7 @@ func (c *runCommand) Run(ctx context.Context, p *Program) error {
 	defer runtime.KeepAlive(make([]byte, headroom)) // never touched, so that it counts for the collector only
 	c.ConfigFile, c.Stdin, c.Stdout = p.given.path, info(p.Stdin), info(p.Stdout)
 	s, err := settings.Resolve(c.Flags, p.Getenv)
-	if err := errors.Join(err, s.Present()); err != nil {
+	if err := errors.Join(err, s.Present(), p.canPrint(s)); err != nil {
 		return err
 	}
 	if err := writable(s.Report, "report"); err != nil {
@@ -83,6 +83,14 @@ func (c *runCommand) Run(ctx context.Context, p *Program) error {
 	outcome, err := j.Do(ctx)
 	p.hide()
 	return p.close(terminal.Writer(p.Stderr), s, outcome, err)
+}
+
+// canPrint checks that results on standard output are not lost.
+func (p *Program) canPrint(s *settings.Run) error {
+	if out, ok := p.Stdout.(*told); !ok || !out.lost() || s.Out != results.Stdout || s.DryRun {
+		return nil
+	}
+	return &settings.Error{Flag: "--out", Problem: "standard output is closed, or is the null device: name a file (/dev/null discards the results)"}
 }
 
 // endOfInput returns the keys that end the input of a terminal.

@@ -20,6 +20,12 @@ func (t *told) Write(text []byte) (int, error) {
 	return n, err
 }
 
+// lost reports whether what is written may be lost without an error.
+func (t *told) lost() bool {
+	f, ok := t.to.(*os.File)
+	return ok && reopened(f)
+}
+
 // Stat describes the file behind it.
 func (t *told) Stat() (os.FileInfo, error) {
 	if f, ok := t.to.(*os.File); ok {

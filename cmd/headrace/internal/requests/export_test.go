@@ -10,8 +10,8 @@ func Twice(ids []string, most int) (found map[int64]int64, err error) {
 			return nil, err
 		}
 	}
-	return found, t.find(func(line, first int64) error {
-		found[line] = first
+	return found, t.find(func(again, first seen) error {
+		found[again.line()] = first.line()
 		return nil
 	})
 }

@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -40,6 +42,47 @@ func TestRepeatedIDs(t *testing.T) {
 		}
 		require.Equal(t, want, got)
 	})
+}
+
+// A file that is written again between the scan and the reading has other requests on the lines that were marked. They must
+// not be recorded as repeated.
+func TestLinesThatMoveAfterTheScan(t *testing.T) {
+	t.Parallel()
+	line := func(id string) string {
+		return fmt.Sprintf(`{"custom_id":%q,"url":"/v1/chat/completions","body":{"model":"m"}}`+"\n", id)
+	}
+	read := func(text string) iter.Seq2[requests.Request, error] {
+		return requests.Read(strings.NewReader(text), requests.OpenAI)
+	}
+	scan, err := requests.Of(t.Context(), read(line("a")+line("b")+line("a")), requests.OpenAI, dialect.OpenAI, nil)
+	require.NoError(t, err)
+	for _, text := range []string{line("new") + line("a") + line("b") + line("a"), line("a") + line("b") + "half a line\n" + line("a")} {
+		var got []requests.Request
+		err = nil
+		for q, end := range scan.Mark(read(text)) {
+			if err = end; err == nil {
+				got = append(got, q)
+			}
+		}
+		require.EqualError(t, err, "the requests end at line 3: the file was changed after it was checked, so other lines repeat a custom_id: run again")
+		require.Len(t, got, 2)
+		for _, q := range got {
+			assert.Empty(t, q.Bad)
+		}
+	}
+}
+
+// The IDs of a long file are compared on disk, in a folder that may be full, or missing.
+func TestNoFolderForTheComparison(t *testing.T) {
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
+	t.Setenv("TMP", os.Getenv("TMPDIR"))
+	many := func(yield func(requests.Request, error) bool) {
+		for n := int64(1); yield(requests.Request{Line: n, ID: strconv.FormatInt(n, 10)}, nil); n++ {
+		}
+	}
+	_, err := requests.Of(t.Context(), many, requests.OpenAI, dialect.OpenAI, nil)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	assert.ErrorContains(t, err, "set TMPDIR to another folder")
 }
 
 // However the requests are chosen, as many as Within says fit, and with one more of the longest they would not.

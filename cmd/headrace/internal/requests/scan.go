@@ -2,6 +2,7 @@ package requests
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -23,7 +24,7 @@ type Scan struct {
 	Large    Problem       // the first of them
 
 	long     longest
-	repeated map[int64]int64 // lines with the ID of an earlier line, and that line
+	repeated map[int64]seen // lines with the ID of an earlier line, and that line
 }
 
 // Problem is what is wrong with a line.
@@ -66,7 +67,7 @@ func (e *FormatError) Error() string {
 // format, or none of the first lines. exceeds returns why a request of that cost is never admitted, or an empty text; nil
 // means that all are.
 func Of(ctx context.Context, seq iter.Seq2[Request, error], f Format, d dialect.Dialect, exceeds func(throttle.Cost) string) (*Scan, error) {
-	s := &Scan{repeated: map[int64]int64{}}
+	s := &Scan{repeated: map[int64]seen{}}
 	objects, ours, other, remedy := false, false, Format(""), ""
 	ids := &twice{}
 	defer ids.close()
@@ -91,7 +92,7 @@ func Of(ctx context.Context, seq iter.Seq2[Request, error], f Format, d dialect.
 			continue
 		}
 		if err := ids.add(q.ID, q.Line); err != nil {
-			return nil, fmt.Errorf("the custom_ids cannot be compared: %w", err)
+			return nil, fmt.Errorf("the custom_ids cannot be compared in a temporary file: %w: set TMPDIR to another folder", err)
 		}
 		s.weigh(&q, d, exceeds)
 	}
@@ -105,11 +106,11 @@ func Of(ctx context.Context, seq iter.Seq2[Request, error], f Format, d dialect.
 		first := Problem{s.Problems[0].Line, fmt.Sprintf("it has %s but no %s", bodyName(other), bodyName(f))}
 		return nil, &FormatError{Lines: s.Lines, First: first, Remedy: "use --format " + string(other), Format: f}
 	}
-	err := ids.find(func(line, first int64) error {
+	err := ids.find(func(again, first seen) error {
 		if len(s.repeated) == mostRepeated {
-			return fmt.Errorf("more than %d lines repeat the custom_id of another line, such as lines %d and %d", mostRepeated, first, line)
+			return fmt.Errorf("more than %d lines repeat the custom_id of another line, such as lines %d and %d", mostRepeated, first.line(), again.line())
 		}
-		s.repeated[line] = first
+		s.repeated[again.line()] = first
 		return nil
 	})
 	if err != nil {
@@ -122,7 +123,7 @@ func Of(ctx context.Context, seq iter.Seq2[Request, error], f Format, d dialect.
 			}
 		}
 	}) {
-		s.problem(line, repeatedText(s.repeated[line]))
+		s.problem(line, repeatedText(s.repeated[line].line()))
 	}
 	slices.SortStableFunc(s.Problems, func(a, b Problem) int { return int(a.Line - b.Line) })
 	return s, nil
@@ -185,6 +186,8 @@ func generates(url string) bool {
 // Repeats reports whether there are lines with the ID of an earlier line. Until Reweigh, they are among what was weighed.
 func (s *Scan) Repeats() bool { return len(s.repeated) > 0 }
 
+var errMoved = errors.New("the file was changed after it was checked, so other lines repeat a custom_id: run again")
+
 // Reweigh determines again what can be sent, without lines that repeat an ID. The arguments are those of Of.
 func (s *Scan) Reweigh(ctx context.Context, seq iter.Seq2[Request, error], d dialect.Dialect, exceeds func(throttle.Cost) string) error {
 	s.Models, s.Cost, s.Open, s.TooLarge, s.Large = nil, throttle.Cost{}, 0, 0, Problem{}
@@ -203,15 +206,19 @@ func (s *Scan) Reweigh(ctx context.Context, seq iter.Seq2[Request, error], d dia
 }
 
 // Mark yields the requests of seq. Requests with the ID of an earlier line are marked as bad, and get a different
-// ID, so that the first one keeps its result.
+// ID, so that the first one keeps its result. It ends with an *Error if such a line is no longer where it was.
 func (s *Scan) Mark(seq iter.Seq2[Request, error]) iter.Seq2[Request, error] {
 	if s == nil || len(s.repeated) == 0 {
 		return seq
 	}
 	return func(yield func(Request, error) bool) {
 		for q, err := range seq {
-			if first, is := s.repeated[q.Line]; is && err == nil && q.Bad == "" {
-				q.Bad = repeatedText(first)
+			if first, is := s.repeated[q.Line]; is && err == nil {
+				if q.Bad != "" || !seenAt(q.ID, q.Line).same(first) {
+					yield(Request{}, &Error{Line: q.Line, Err: errMoved})
+					return
+				}
+				q.Bad = repeatedText(first.line())
 				q.Alias = fmt.Sprintf("%s%d-%s", badID, q.Line, q.Hash())
 			}
 			if !yield(q, err) {

@@ -77,7 +77,7 @@ func (t *twice) spill() (err error) {
 }
 
 // find calls found for each line with the ID of an earlier line. It stops at the first error of found.
-func (t *twice) find(found func(line, first int64) error) error {
+func (t *twice) find(found func(again, first seen) error) error {
 	slices.SortFunc(t.buf, bySeen)
 	all := merge{&piece{buf: t.buf}}
 	for i, start := range t.starts {
@@ -131,7 +131,7 @@ func (m *merge) Pop() any {
 	return nil
 }
 
-func (m *merge) run(found func(line, first int64) error) error {
+func (m *merge) run(found func(again, first seen) error) error {
 	var left merge
 	for _, p := range *m {
 		switch err := p.next(); {
@@ -146,7 +146,7 @@ func (m *merge) run(found func(line, first int64) error) error {
 	for begun := false; len(left) > 0; begun = true {
 		p := left[0]
 		if begun && p.head.same(first) {
-			if err := found(p.head.line(), first.line()); err != nil {
+			if err := found(p.head, first); err != nil {
 				return err
 			}
 		} else {

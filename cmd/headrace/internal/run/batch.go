@@ -11,6 +11,7 @@ import (
 	"github.com/headrace/headrace/cmd/headrace/internal/requests"
 	"github.com/headrace/headrace/cmd/headrace/internal/results"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/internal/occurrence"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/retry"
@@ -96,8 +97,9 @@ func (j *Job) batch(c *caller) *batch {
 
 // stream makes the calls of all requests, and counts their outcomes. If the results cannot be written any more, it stops the run; calls in
 // flight are then still recorded, for the next run to write their results.
-func (j *Job) stream(ctx context.Context, b *batch, in io.Reader, stop context.CancelCauseFunc) error {
+func (j *Job) stream(ctx context.Context, b *batch, in io.Reader, answers *room, stop context.CancelCauseFunc) error {
 	var lost error
+	first := j.firsts()
 	if j.scan != nil {
 		flow.Expect(ctx, b.Name(), int(j.scan.Lines))
 	}
@@ -105,7 +107,7 @@ func (j *Job) stream(ctx context.Context, b *batch, in io.Reader, stop context.C
 		if err != nil {
 			return errors.Join(lost, err)
 		}
-		if lost == nil && j.lines != nil && !waits(&r) {
+		if lost == nil && j.lines != nil && !waits(&r) && first(&r.In) {
 			lost = j.lines.Write(&r)
 			if lost != nil && j.journal == nil { // no result has a use any more
 				j.outcome.Waiting++
@@ -115,6 +117,7 @@ func (j *Job) stream(ctx context.Context, b *batch, in io.Reader, stop context.C
 				stop(j.plainer(lost))
 			}
 		}
+		answers.gone(r.In.Key())
 		j.outcome.count(&r)
 		if j.Strict && r.In.Bad != "" && r.State == node.Failed { // an earlier run has recorded it
 			return badLine(r.In.Line, r.In.Bad)
@@ -124,6 +127,21 @@ func (j *Job) stream(ctx context.Context, b *batch, in io.Reader, stop context.C
 		}
 	}
 	return lost
+}
+
+// firsts returns a function that reports whether a request is the first one with its key. With a journal, a request of standard input
+// that repeats an ID has the result of the first one, with a line that is already written. A file was checked for these.
+func (j *Job) firsts() func(*requests.Request) bool {
+	if j.journal == nil || j.lines == nil || j.scan != nil {
+		return func(*requests.Request) bool { return true }
+	}
+	met := map[occurrence.Short]bool{}
+	return func(q *requests.Request) bool {
+		of := occurrence.Of(q.Key())
+		again := met[of]
+		met[of] = true
+		return !again
+	}
 }
 
 // input yields the requests as they are started.

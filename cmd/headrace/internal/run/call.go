@@ -36,6 +36,7 @@ type caller struct {
 	hard    []throttle.Window // what no call may exceed: with --law fixed or aimd, or a store, the limits of a preset too
 	secrets scrubber          // secrets that no output may repeat
 	keeper  replay.Keeper
+	room    *room
 	routes  routes
 	reach   reach
 	alike   alike
@@ -95,7 +96,7 @@ func (c *caller) call(ctx context.Context, q requests.Request) (results.Answer, 
 // errAgain causes a retry of a request that did not reach a server.
 var errAgain = errors.New("again")
 
-func (c *caller) send(ctx context.Context, q *requests.Request, number int64) (results.Answer, error) {
+func (c *caller) send(ctx context.Context, q *requests.Request, number int64) (a results.Answer, err error) {
 	req, err := c.request(ctx, q)
 	if err != nil {
 		return fail(&results.RequestError{Code: results.BadLine, Message: "url is not valid: use a path, such as /v1/chat/completions", Line: q.Line, Of: q.Hash()})
@@ -104,7 +105,15 @@ func (c *caller) send(ctx context.Context, q *requests.Request, number int64) (r
 	if err != nil {
 		return c.broken(ctx, q, number, err)
 	}
-	body, err := c.read(ctx, resp)
+	var held int64
+	if resp.StatusCode < http.StatusBadRequest { // a rejection must not wait
+		held, err = c.room.enter(ctx, resp.ContentLength)
+		defer func() { c.room.leave(q.Key(), held, a.Body) }()
+	}
+	var body []byte
+	if err == nil {
+		body, err = c.read(ctx, resp)
+	}
 	_ = resp.Body.Close()
 	switch {
 	case errors.Is(err, httpclient.CodeBodyLimit) && resp.StatusCode < http.StatusInternalServerError:

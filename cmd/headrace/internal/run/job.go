@@ -48,6 +48,7 @@ type Job struct {
 	unfit   atomic.Int64 // requests that did not fit a limit set during the run
 
 	doneBefore, failedBefore int64 // results and failures that the journal had at the start
+	lacking                  int64 // of them, those that the files do not contain, because their requests were no longer in the file
 }
 
 // say prints a line on standard error.
@@ -94,7 +95,7 @@ func (j *Job) Do(ctx context.Context) (_ *Outcome, err error) {
 	if err != nil {
 		return &j.outcome, err
 	}
-	step := node.Do("run", func(ctx context.Context, _ *Job) error { return j.stream(ctx, batch, in, stop) })
+	step := node.Do("run", func(ctx context.Context, _ *Job) error { return j.stream(ctx, batch, in, c.room, stop) })
 	options := []flow.RunOption{
 		flow.WithRun(j.run()), flow.WithObserver(j.observer()), flow.WithGuards(j.guard),
 		flow.WithProgress(j.show, j.every()),

@@ -10,6 +10,7 @@ import (
 
 	"github.com/headrace/headrace/cmd/headrace/internal/results"
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
+	"github.com/headrace/headrace/internal/occurrence"
 	"github.com/headrace/headrace/journal"
 	"github.com/headrace/headrace/store/sqlitestore"
 )
@@ -168,6 +169,8 @@ func (j *Job) opened(ctx context.Context, p journal.Progress) error {
 	if err := j.unknown(p); err != nil {
 		return err
 	}
+	_, lacking := occurrence.CutLacking(p.Mark)
+	j.lacking = int64(len(lacking))
 	if j.RetryFailed && p.Failed > 0 {
 		j.files.Anew()
 	}
@@ -175,7 +178,8 @@ func (j *Job) opened(ctx context.Context, p journal.Progress) error {
 }
 
 // unknown returns an error if a file has lines of another run. Lines of this run are recorded before they are written, so
-// lines after the mark are its own only if there are such records, or if records of other settings were deleted.
+// lines after the mark are its own only if there are such records, if the mark names some that a run with --ordered may have written
+// since, or if records of other settings were deleted.
 func (j *Job) unknown(p journal.Progress) error {
 	if j.Fresh || j.journal.anew || p.Behind > 0 {
 		return nil

@@ -96,8 +96,9 @@ func (j *Job) finish() {
 		o.LeftBad = min(n-done, max(0, j.failedBefore-j.journal.failed.Load()))
 		o.Left = done + o.LeftBad
 	}
-	o.LeftOut = j.lines != nil || j.files != nil && j.files.Rewritten()
-	if o.LeftOut && j.left.Load() == 0 { // otherwise all requests were looked up
+	rewritten := j.lines != nil || j.files != nil && j.files.Rewritten()
+	o.LeftOut = rewritten || j.lacking >= o.Left
+	if rewritten && j.left.Load() == 0 { // otherwise all requests were looked up
 		o.Behind = max(0, j.doneBefore-o.Resumed)
 	}
 	o.Total = o.Done + o.Resumed + o.Failed + o.Waiting
