@@ -17,7 +17,7 @@ import (
 	"github.com/headrace/headrace/registry"
 )
 
-// request has a header, as "Name: value", or a query.
+// request has headers, as "Name: value" on a line each, or a query.
 func request(t *testing.T, about string) *http.Request {
 	t.Helper()
 	url := "https://account.example/v1"
@@ -26,8 +26,10 @@ func request(t *testing.T, about string) *http.Request {
 	}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, http.NoBody)
 	require.NoError(t, err)
-	if name, value, ok := strings.Cut(about, ": "); ok {
-		req.Header.Set(name, value)
+	for line := range strings.Lines(about) {
+		if name, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), ": "); ok {
+			req.Header.Set(name, value)
+		}
 	}
 	return req
 }
@@ -52,6 +54,13 @@ func TestAccounts(t *testing.T) {
 		"a query of Google":   {"x.googleapis.com?key=k1", "x.googleapis.com?key=k2", false, true},
 		"any other key":       {"h?key=item1", "h?key=item2", true, false},
 		"no key":              {"h", "h", true, false},
+		"an organization":     {"Authorization: Bearer k1\nOpenAI-Organization: o1", "Authorization: Bearer k1\nOpenAI-Organization: o2", false, true},
+		"one organization":    {"Authorization: Bearer k1\nOpenAI-Organization: o1", "Authorization: Bearer k1\nOpenAI-Organization: o1", true, true},
+		"no organization":     {"Authorization: Bearer k1", "Authorization: Bearer k1\nOpenAI-Organization: o1", false, true},
+		"another project":     {"Authorization: Bearer k1\nOpenAI-Project: p1", "Authorization: Bearer k1\nOpenAI-Project: p2", false, true},
+		"not a project":       {"Authorization: Bearer k1\nOpenAI-Project: x", "Authorization: Bearer k1\nOpenAI-Organization: x", false, true},
+		"a project of Google": {"Authorization: Bearer k1\nX-Goog-User-Project: p1", "Authorization: Bearer k1\nX-Goog-User-Project: p2", false, true},
+		"without a key":       {"OpenAI-Organization: o1", "OpenAI-Organization: o2", true, false},
 		"AWS, signed again":   {"Authorization: AWS4-HMAC-SHA256 Credential=A1/20260101/r/s/aws4_request, Signature=1", "Authorization: AWS4-HMAC-SHA256 Credential=A1/20260102/r/s/aws4_request, Signature=2", true, true},
 		"AWS, another key":    {"Authorization: AWS4-HMAC-SHA256 Credential=A1/20260101/r/s/aws4_request, Signature=1", "Authorization: AWS4-HMAC-SHA256 Credential=A2/20260101/r/s/aws4_request, Signature=1", false, true},
 		"Azure, signed again": {"Authorization: SharedKey acct:sig1", "Authorization: SharedKey acct:sig2", true, true},

@@ -80,7 +80,7 @@ func boundBy(b throttle.Bound) string {
 	case throttle.BoundByPause:
 		return "a pause of the limiter"
 	case throttle.BoundByGovernor:
-		return "the control law"
+		return "the controller"
 	case throttle.BoundByOther:
 		return "another guard"
 	case throttle.NotBound:

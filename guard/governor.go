@@ -53,6 +53,7 @@ func (g *governor) ask(f func(adaptive.State)) {
 			v = errLawExited
 		}
 		g.failed, g.state, g.remote = panics.Error(v), nil, nil
+		g.forget()
 		if g.paused.After(g.gate.At()) {
 			g.gate = reopening.Until(g.paused)
 		}
@@ -80,6 +81,7 @@ func (g *governor) replace(s adaptive.State, since throttle.Sent) {
 	g.gate = reopening.Until(g.view().GateUntil)
 	g.failed = nil
 	g.unreported.Store(false)
+	g.forget()
 	g.start(s, since)
 }
 

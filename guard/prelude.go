@@ -16,6 +16,7 @@ import (
 type prelude struct {
 	due    atomic.Int64 // when the next moment is worth noting, by the guard's clock
 	levels *[preludeLevels]preludeLevel
+	since  throttle.Sent // the last call that it does not count
 }
 
 // preludeLevel is a ring of moments. Programs that call many hosts have many guards with few calls, so it takes no more
@@ -83,6 +84,12 @@ func (g *Guard) noteLoose(began time.Duration) {
 	})
 }
 
+// forget makes the next call the first one. Calls that are sent together with it may be counted before its moment is noted.
+func (g *governor) forget() {
+	g.before.levels, g.before.since = nil, g.sent(time.Time{})
+	g.before.due.Store(0)
+}
+
 // sent is everything admitted so far: the last call, with a number that also counts
 // calls that were not admitted.
 func (g *governor) sent(now time.Time) throttle.Sent {
@@ -94,17 +101,19 @@ func (g *governor) sent(now time.Time) throttle.Sent {
 // recall returns when the first call left that a new state may learn of. tell installs the state and replays to it what came
 // before.
 func (g *governor) recall(now time.Time) (began time.Time, tell func(adaptive.State)) {
-	admitted, all := g.engine.Total(), g.sent(now)
+	admitted, all, since := g.engine.Total(), g.sent(now), g.before.since
 	if g.before.levels == nil {
 		return now, func(s adaptive.State) { g.start(s, admitted) }
 	}
 	moments := g.before.until(all)
-	first := moments[0]
+	first := throttle.Sent{Seq: since.Seq + 1, At: moments[0].At, Total: since.Total}
 	loose := all.Seq - admitted.Seq
 	return first.At, func(s adaptive.State) {
-		since := throttle.Sent{Seq: first.Seq - 1, Total: less(first.Total, first.Cost)}
 		g.start(s, throttle.Sent{Seq: since.Seq - loose, Total: since.Total})
 		hears, ok := s.(interface{ Before(s throttle.Sent) })
+		if moments[0].Seq != first.Seq { // other calls were counted before the first moment was noted
+			moments = slices.Insert(moments, 0, first)
+		}
 		for _, m := range moments {
 			if m.Seq, m.Total = m.Seq-since.Seq, less(m.Total, since.Total); ok {
 				hears.Before(m)

@@ -5,10 +5,12 @@ import (
 	"math"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/jonboulle/clockwork"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -162,6 +164,80 @@ func TestTheFirstCallsLeaveTogether(t *testing.T) {
 		}
 		wg.Wait()
 		assert.InEpsilon(t, 60, g.Stats().View.Pace[throttle.Requests], 0.2, "30 in half a second, which is the shortest time that counts")
+	})
+}
+
+// lateClock stops the second time that a call reads it: when the call is noted, after it was counted.
+type lateClock struct {
+	clockwork.Clock
+
+	reads       atomic.Int64 // since the guard was made
+	late, going chan struct{}
+}
+
+func (c *lateClock) Since(t time.Time) time.Duration {
+	if c.reads.Add(1) == 2 {
+		close(c.late)
+		<-c.going
+	}
+	return c.Clock.Since(t)
+}
+
+// paceAfter is the pace after one of n calls that are sent together is rejected. between is called after the first of them, and
+// after all.
+func paceAfter(t *testing.T, g *guard.Guard, n int, between func()) float64 {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg, out sync.WaitGroup
+	for i := range n {
+		out.Add(1)
+		wg.Go(func() {
+			_ = g.Do(ctx, throttle.Cost{}, func(context.Context) error {
+				out.Done()
+				if i > 0 {
+					<-ctx.Done()
+					return nil
+				}
+				time.Sleep(10 * time.Millisecond)
+				return &adaptive.RateLimitHit{Kind: adaptive.KindRequests}
+			})
+		})
+		if i == 0 || i == n-1 {
+			synctest.Wait()
+			between()
+		}
+	}
+	out.Wait()
+	time.Sleep(20 * time.Millisecond)
+	pace := g.Stats().View.Pace[throttle.Requests]
+	cancel()
+	wg.Wait()
+	return pace
+}
+
+// Of calls that are sent together, any may note the moment, before or after the others are counted.
+func TestCallsBeforeTheFirstMomentCount(t *testing.T) {
+	const calls = 60
+	synctest.Test(t, func(t *testing.T) {
+		want := paceAfter(t, made(t, guard.Policy{}), calls, func() {})
+
+		late := &lateClock{Clock: clockwork.NewRealClock(), late: make(chan struct{}), going: make(chan struct{})}
+		g := made(t, guard.Policy{Clock: late})
+		late.reads.Store(0)
+		first := true
+		assert.InEpsilon(t, want, paceAfter(t, g, calls, func() {
+			if first {
+				<-late.late
+				first = false
+				return
+			}
+			close(late.going)
+		}), 0.02)
+
+		g = made(t, guard.Policy{})
+		require.NoError(t, g.Do(t.Context(), throttle.Cost{}, func(context.Context) error { return nil }))
+		require.NoError(t, g.Reset())
+		assert.InEpsilon(t, want, paceAfter(t, g, calls, func() {}), 0.02, "soon after a call that was forgotten")
 	})
 }
 

@@ -127,7 +127,7 @@ func TestWhyACallWaitsThatIsDue(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { assert.NoError(t, do(t.Context(), l, ok(0))) })
 		synctest.Wait()
-		assert.Equal(t, "0 in flight, 1 waiting: held back by the control law for another 1m0s", l.Stats().Why)
+		assert.Equal(t, "0 in flight, 1 waiting: held back by the controller for another 1m0s", l.Stats().Why)
 		open.Store(true)
 		assert.Equal(t, "0 in flight, 1 waiting: the next call is about to be admitted", l.Stats().Why)
 		wg.Wait()

@@ -17,7 +17,7 @@ const (
 	BoundByConcurrency
 	// BoundByPause means PauseUntil or, in a quota.Store, a cooldown.
 	BoundByPause
-	// BoundByGovernor means the control law.
+	// BoundByGovernor means the controller.
 	BoundByGovernor
 	// BoundByStore means limits that are shared through a quota.Store.
 	BoundByStore
@@ -42,7 +42,7 @@ func (b Bound) name() string {
 	case BoundByPause:
 		return "a pause"
 	case BoundByGovernor:
-		return "the control law"
+		return "the controller"
 	case BoundByStore:
 		if b.Window == (Window{}) {
 			return "the store"

@@ -18,9 +18,9 @@ func TestBoundString(t *testing.T) {
 		"the concurrency until a call ends":   {Kind: throttle.BoundByConcurrency, Wait: throttle.Forever},
 		"20/s in the store for another 1s":    {Kind: throttle.BoundByStore, Window: throttle.Sliding(20, time.Second), Wait: time.Second},
 		"a pause for another 1s":              {Kind: throttle.BoundByPause, Wait: time.Second},
-		"the control law for another 1s":      {Kind: throttle.BoundByGovernor, Wait: time.Second},
+		"the controller for another 1s":       {Kind: throttle.BoundByGovernor, Wait: time.Second},
 		"the store for another 1s":            {Kind: throttle.BoundByStore, Wait: time.Second},
-		"the control law until a call ends":   {Kind: throttle.BoundByGovernor, Wait: throttle.Forever},
+		"the controller until a call ends":    {Kind: throttle.BoundByGovernor, Wait: throttle.Forever},
 		"10 tokens/min for another 1m0s":      {Kind: throttle.BoundByWindow, Window: throttle.Sliding(10, time.Minute).Of(throttle.Tokens), Wait: time.Minute},
 		"bucket 5/s burst 2 for another 10ms": {Kind: throttle.BoundByWindow, Window: throttle.Bucket(5, 2), Wait: 10 * time.Millisecond},
 	} {

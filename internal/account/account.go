@@ -112,7 +112,17 @@ func OfTo(req *http.Request, to *url.URL) ID {
 	if id == "" {
 		return ID{}
 	}
-	return credentials().hash(id)
+	return credentials().hash(id + quota(req.Header))
+}
+
+// quota names the quota that a request uses, if its key has several: the organization or project of OpenAI, or the project of
+// Google. It is empty for the only quota of a key.
+func quota(h http.Header) string {
+	org, project, google := first(h, "Openai-Organization"), first(h, "Openai-Project"), first(h, "X-Goog-User-Project")
+	if org == "" && project == "" && google == "" {
+		return ""
+	}
+	return "\n" + org + "\n" + project + "\n" + google // which no header has in it
 }
 
 // signature returns the identity that sign will give a request further down. A

@@ -263,6 +263,10 @@ func TestFingerprint(t *testing.T) {
 	assert.Equal(t, of("a"), of("a"))
 	assert.NotEqual(t, of("a"), of("b"))
 	assert.Len(t, of(secret), 12)
+	for _, quota := range []string{"OPENAI_ORG_ID", "OPENAI_PROJECT_ID"} {
+		other := (&Share{Getenv: environment(map[string]string{"OPENAI_API_KEY": "a", quota: "x"})}).fingerprint("api.openai.com")
+		assert.NotEqual(t, of("a"), other, quota)
+	}
 	groq := (&Share{Getenv: environment(map[string]string{"OPENAI_API_KEY": "other", "GROQ_API_KEY": "same"})}).fingerprint("openai/api.groq.com")
 	assert.Equal(t, (&Share{Getenv: environment(map[string]string{"GROQ_API_KEY": "same"})}).fingerprint("api.groq.com"), groq)
 }

@@ -44,10 +44,10 @@ func Variables() (names []string) {
 // azure is read by the AzureOpenAI clients, unless OPENAI_BASE_URL is set.
 const azure = "AZURE_OPENAI_ENDPOINT"
 
-// keys are the variables from which clients read the credential of an upstream.
+// keys are the variables from which clients read the credential of an upstream, and the quota that it uses.
 func keys(upstream string) []string {
 	return map[string][]string{
-		"openai":    {"OPENAI_API_KEY"},
+		"openai":    {"OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"},
 		"anthropic": {"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"},
 		"gemini":    {"GOOGLE_API_KEY", "GEMINI_API_KEY"},
 		"groq":      {"GROQ_API_KEY"},
