@@ -134,9 +134,9 @@ func (f *file) gone() error {
 	if !leadsTo(f.path, f.info) {
 		return &FileError{Path: f.path, Reason: ErrGone}
 	}
-	for i, info := range f.beside {
-		if !leadsTo(f.path+besides[i], info) {
-			return &FileError{Path: f.path, Reason: ErrGone, Err: fmt.Errorf("%s%s is missing, or another file", filepath.Base(f.path), besides[i])}
+	for _, b := range f.beside {
+		if !leadsTo(b.path, b.info) {
+			return &FileError{Path: f.path, Reason: ErrGone, Err: fmt.Errorf("%s is missing, or another file", filepath.Base(b.path))}
 		}
 	}
 	return nil
