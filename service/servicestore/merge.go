@@ -151,11 +151,14 @@ func (m *merger[Q, A]) deliver(callers []*caller[Q, A], answers answered[A]) {
 func (m *merger[Q, A]) leave(callers []*caller[Q, A]) {
 	m.mu.Lock()
 	m.overdue++
+	var rest []*caller[Q, A]
 	if len(m.waiting) == 0 || !m.store.background(m.fly) {
 		m.flights--
+		rest, m.waiting = m.waiting, nil // the store is closed: there may be no other flight to serve them
 	}
 	m.mu.Unlock()
 	m.deliver(callers, answered[A]{err: &UnavailableError{Problem: slow}})
+	m.deliver(rest, answered[A]{err: errClosed})
 }
 
 // arrive is called with what became of a flight that is overdue.
