@@ -24,8 +24,10 @@ type instant = meter.Instant
 // throttle.Limiter and safe for concurrent use.
 //
 // A key without history, lease and cooldown is forgotten: its next use starts with full buckets, under
-// the limits of the demand. If there are more than 2,097,152 keys, which take about 1 GB, those that have not been used for
-// a long time are forgotten with their history, unless they have a lease or a cooldown. A call that waits for a slot is asked to retry within 25 ms.
+// the limits of the demand. Above 2,097,152 keys, which take about 1 GB, keys that have not been used for a
+// long time are forgotten with their history, unless they have a lease or a cooldown.
+//
+// A call that waits for a slot is asked to retry within 25 ms.
 type MemoryStore interface {
 	Store
 	Batcher

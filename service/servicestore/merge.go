@@ -21,8 +21,8 @@ const (
 	// mostFlights is how many requests of a kind are under way at a time. The second one leaves when it has as many
 	// callers as the first: what a request costs is shared.
 	mostFlights = 2
-	// mostLate is how many requests without an answer in time are waited for, each for lateTime at most: for as long as the
-	// slots that a guard takes stay taken.
+	// mostLate is how many overdue requests are waited for, each for at most lateTime, which is the lease of the slots that a
+	// guard takes.
 	mostLate = 64
 	lateTime = 30 * time.Second
 )

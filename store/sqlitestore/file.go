@@ -101,8 +101,8 @@ var creating sync.Mutex //nolint:gochecknoglobals // locks are those of the proc
 // touch creates the file unless it is there. Results may be confidential, so it
 // is readable by this user alone; SQLite gives the files next to it the same mode.
 //
-// A file that is there is not opened: its locks would end with that, because POSIX releases all locks of a process on a
-// file when the process closes it once. Other processes would then take the connections that are open already for closed.
+// An existing file is not opened, because POSIX releases all locks of a process on a file as soon as the process closes
+// any descriptor of it. Other processes would then not see the connections that are already open.
 func touch(path string) (os.FileInfo, error) {
 	creating.Lock()
 	defer creating.Unlock()
