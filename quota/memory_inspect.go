@@ -69,7 +69,7 @@ func (s *memory) Keys(ctx context.Context, prefix string) iter.Seq2[string, erro
 	}
 }
 
-// inUse returns those of the names whose keys are not idle.
+// inUse returns the names of keys that are not idle.
 func (s *memory) inUse(names []string) (used []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

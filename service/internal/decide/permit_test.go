@@ -54,7 +54,7 @@ func TestADebtIsBounded(t *testing.T) {
 	}
 }
 
-// The bound is never below what was reserved, whose rest a settlement would give back.
+// The bound is never below what was reserved: a settlement would give back the rest.
 func TestASettlementAfterALimitIsLowered(t *testing.T) {
 	trickle := func(capacity string) string {
 		return strings.Replace(limits, "costs:", "  - {scope: trickle, capacity: "+capacity+", refill_rate: 0.01}\ncosts:", 1)
