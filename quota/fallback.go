@@ -23,8 +23,8 @@ const (
 	defaultStoreTimeout = 500 * time.Millisecond
 	defaultStoreOpen    = time.Second
 	defaultStoreMaxOpen = 30 * time.Second
-	// A deadline of a caller that leaves a store less than this part of the timeout says nothing about it: some callers with
-	// deadlines of a millisecond would otherwise open the breaker for all. Envoy's 20 ms say enough.
+	// A call that reaches its caller's deadline within this fraction of the timeout does not show that the store is down.
+	// Otherwise a few callers with deadlines of a millisecond would open the breaker for all. Envoy's default is 20 ms.
 	hasty = 50
 )
 
@@ -43,8 +43,8 @@ type Fallback struct {
 	Share float64
 	// Unlimited admits every call, with neither windows nor slots. It excludes Share.
 	Unlimited bool
-	// Timeout is how long a Take may take. 0 means 500 ms. If the deadline of a caller ends within a fiftieth of it,
-	// the breaker does not count that.
+	// Timeout is how long a Take may take. 0 means 500 ms. A Take that reaches its caller's deadline within a
+	// fiftieth of it does not count as a failure.
 	Timeout time.Duration
 	// Breaker decides when the store is no longer called. Open and MaxOpen default to 1 s and 30 s, Name to
 	// "quota store"; nil for Classify means that errors about a request, a key or a lease are not failures.
@@ -56,7 +56,7 @@ type Fallback struct {
 // FallbackStats counts what became of the calls of Take since WithFallback.
 type FallbackStats struct {
 	Asked    int64         // the store was asked
-	Failed   int64         // of these, got an error that is neither about the request nor a caller's cancel or early deadline
+	Failed   int64         // of these, failed, but not because of the request, or a caller's cancellation or early deadline
 	Degraded int64         // were answered without the store
 	Breaker  breaker.Stats // of the store; its Cause is the last failure
 }

@@ -321,9 +321,8 @@ func TestAStoreThatHangsIsNotAskedForLong(t *testing.T) {
 	})
 }
 
-// What a caller or a request is to blame for does not open the breaker, and is no reason to go without the store.
-// Callers with deadlines that no store can meet do not close it to the others. A store that hangs for longer is judged,
-// also by callers with deadlines before the timeout.
+// Callers with deadlines that no store can meet do not open the breaker. If a store hangs for longer, the breaker opens,
+// even if the deadlines of the callers are before the timeout.
 func TestAnEarlyDeadlineIsNoOutage(t *testing.T) {
 	for deadline, want := range map[time.Duration]breaker.State{
 		time.Microsecond: breaker.Closed, 10*time.Millisecond - 1: breaker.Closed, 10 * time.Millisecond: breaker.Open,
@@ -346,6 +345,7 @@ func TestAnEarlyDeadlineIsNoOutage(t *testing.T) {
 	}
 }
 
+// What a caller or a request is to blame for does not open the breaker, and is no reason to go without the store.
 func TestErrorsThatAreNoOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, b := withFallback(t, quota.Fallback{Unlimited: true})

@@ -24,8 +24,11 @@ type instant = meter.Instant
 // throttle.Limiter and safe for concurrent use.
 //
 // A key without history, lease and cooldown is forgotten: its next use starts with full buckets, under
-// the limits of the demand. If there are more than 2,097,152 keys, which take about 1 GB, those that have not been used for
-// a long time are forgotten with their history, unless they have a lease or a cooldown. A call that waits for a slot is asked to retry within 25 ms.
+// the limits of the demand. Above 2,097,152 keys, keys that have not been used for a long time are forgotten
+// with their history, unless they have a lease or a cooldown. So many keys take 1 to 1.5 GB if most were used once; a sliding
+// window with many recent calls takes up to 16 KB.
+//
+// A call that waits for a slot is asked to retry within 25 ms.
 type MemoryStore interface {
 	Store
 	Batcher

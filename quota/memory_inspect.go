@@ -49,8 +49,13 @@ func (s *memory) Keys(ctx context.Context, prefix string) iter.Seq2[string, erro
 		s.mu.Lock()
 		keys := slices.Clone(s.ring)
 		s.mu.Unlock()
-		keys = slices.DeleteFunc(keys, func(k *memoryKey) bool { return !strings.HasPrefix(k.name, prefix) })
-		for some := range slices.Chunk(keys, keysAtOnce) {
+		var names []string // and not the keys: a slow reader would keep those that are forgotten meanwhile
+		for _, k := range keys {
+			if strings.HasPrefix(k.name, prefix) {
+				names = append(names, k.name)
+			}
+		}
+		for some := range slices.Chunk(names, keysAtOnce) {
 			for _, name := range s.inUse(some) {
 				if ctx.Err() != nil {
 					yield("", context.Cause(ctx))
@@ -64,17 +69,17 @@ func (s *memory) Keys(ctx context.Context, prefix string) iter.Seq2[string, erro
 	}
 }
 
-// inUse returns the names of those of the keys that are not idle.
-func (s *memory) inUse(keys []*memoryKey) (names []string) {
+// inUse returns the names of keys that are not idle.
+func (s *memory) inUse(names []string) (used []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.nowLocked()
-	for _, k := range keys {
-		if k := s.keys[k.name]; k != nil && !s.idleLocked(now, k) {
-			names = append(names, k.name)
+	for _, name := range names {
+		if k := s.keys[name]; k != nil && !s.idleLocked(now, k) {
+			used = append(used, name)
 		}
 	}
-	return names
+	return used
 }
 
 // Forget implements Inspector.

@@ -2,9 +2,12 @@ package quota
 
 import (
 	"context"
+	"iter"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -41,6 +44,27 @@ func TestMemoryStoreListsKeysInParts(t *testing.T) {
 		}
 	}
 	assert.Equal(t, keysAtOnce, listed)
+}
+
+// A listing that is read slowly does not keep the memory of keys that are forgotten meanwhile.
+func TestMemoryStoreListingsKeepNoForgottenKeys(t *testing.T) {
+	s, clock, take := memoryStore(t)
+	for i := range 1000 {
+		take(0, user(i, throttle.Sliding(2, time.Second)))
+	}
+	next, stop := iter.Pull2(s.Keys(t.Context(), ""))
+	defer stop()
+	_, err, ok := next()
+	require.NoError(t, err)
+	require.True(t, ok)
+	last := weak.Make(s.keys["user 999"])
+	clock.Advance(time.Second)
+	for range 1000 {
+		take(0, user(-1, throttle.Sliding(2, time.Second)))
+	}
+	require.NotContains(t, s.keys, "user 999")
+	runtime.GC()
+	assert.Nil(t, last.Value())
 }
 
 func TestMemoryStorePeeksLeaveTheLimitsThatAreShown(t *testing.T) {

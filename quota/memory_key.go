@@ -100,21 +100,20 @@ func (s *memory) sweepLocked(now instant, n int) {
 	}
 }
 
-// evictLocked forgets the least recently used of the next keys, of those with a history alone.
+// evictLocked forgets the least recently used key of a sample, of those with a history alone. The sample is spread over the
+// ring, in which keys are next to each other that were made, and may all be in use, at the same time.
 func (s *memory) evictLocked(now instant) {
 	const sample = 16
-	oldest := -1
-	for range min(sample, len(s.ring)) {
-		if s.hand >= len(s.ring) {
-			s.hand = 0
-		}
-		k := s.ring[s.hand]
+	n, oldest := len(s.ring), -1
+	for i := range min(sample, n) {
+		at := (s.hand + i*max(1, n/sample)) % n
+		k := s.ring[at]
 		s.lapseLocked(now, k)
 		if len(k.slots) == 0 && k.cooled <= now && (oldest < 0 || k.used < s.ring[oldest].used) {
-			oldest = s.hand
+			oldest = at
 		}
-		s.hand++
 	}
+	s.hand++
 	if oldest >= 0 {
 		s.dropLocked(oldest)
 	}

@@ -91,6 +91,26 @@ func TestMemoryStoreForgetsOldKeys(t *testing.T) {
 	assert.LessOrEqual(t, len(s.keys), 100)
 }
 
+// A flood of new keys displaces those that have not been used for long, not those in use.
+func TestMemoryStoreForgetsTheLeastRecentlyUsed(t *testing.T) {
+	s, clock, take := memoryStore(t)
+	s.most = 100
+	const used = 50
+	admitted := 0
+	for i := range 1000 {
+		for j := range used {
+			if take(0, user(-1-j, throttle.Sliding(1, 24*time.Hour))).Wait == 0 {
+				admitted++
+			}
+		}
+		clock.Advance(time.Second)
+		take(0, user(i, throttle.Sliding(1, 24*time.Hour)))
+		require.Contains(t, s.keys, fmt.Sprintf("user %d", max(0, i-5)))
+		clock.Advance(time.Second)
+	}
+	assert.Equal(t, used, admitted)
+}
+
 func TestMemoryStoreKeepsKeysInUse(t *testing.T) {
 	s, clock, take := memoryStore(t)
 	slot := Demand{Key: "slot", Limits: throttle.Limits{Concurrency: 1}}

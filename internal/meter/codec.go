@@ -16,7 +16,7 @@ const version = 1
 // ErrDamaged is matched by the errors of a Codec for bytes that are not what was written.
 var ErrDamaged = errors.New("the checksum is wrong")
 
-// maxZone is how many bytes the name of a time zone has at most.
+// maxZone is the longest name of a time zone, in bytes.
 const maxZone = 255
 
 var errLocal = errors.New(`the anchor of a calendar window: time.Local may be another zone in another process; give its zone by name, as time.LoadLocation("Europe/Berlin") does, or take time.UTC`)
@@ -160,8 +160,8 @@ func Location(name string, offset int) (*time.Location, error) {
 	case name == "Local":
 		return nil, errLocal
 	case name != "" && path.Clean(name) != name, len(name) > maxZone:
-		// Readers keep the zones that they have found. Europe/./Berlin is one of any number of names of one zone.
-		return nil, fmt.Errorf("the anchor of a calendar window: %.100q is not the name of a time zone; give one as time.LoadLocation takes it, such as Europe/Berlin", name)
+		// Readers cache the zones that they have loaded, and Europe/./Berlin is one of endless spellings of one zone.
+		return nil, fmt.Errorf("the anchor of a calendar window: %.100q is not the name of a time zone; use one that time.LoadLocation accepts, such as Europe/Berlin", name)
 	}
 	loc, err := time.LoadLocation(name)
 	if err != nil {

@@ -297,8 +297,8 @@ func (x *Take) GetCalls() int32 {
 type TakeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Takes []*Take                `protobuf:"bytes,1,rep,name=takes,proto3" json:"takes,omitempty"` // with at most 1,024 calls
-	// How long the server may try; 0 means until the deadline of the call. A client that waits longer for the answer can
-	// give back what a server took that was stopped and has continued.
+	// The timeout of the server; 0 means the deadline of the call. With a later deadline, a client receives the answer of a
+	// server that was suspended, too, and can cancel what it granted.
 	TimeoutNanos  int64 `protobuf:"varint,2,opt,name=timeout_nanos,json=timeoutNanos,proto3" json:"timeout_nanos,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -17,8 +17,8 @@
 //
 // # Failures
 //
-// A method returns when its context ends, or with an *UnavailableError after WithTimeout. What a Take took that is answered
-// later, such as by a server that was stopped, is given back. If the answer is lost with the connection, the units count as
-// used, and the lease lapses. A lost connection is made again, with at most a second between two
+// A method returns when its context ends, or with an *UnavailableError after WithTimeout. If the answer to a Take
+// arrives up to 30 s later, for example because the server was suspended, what it granted is given back. If the answer is
+// lost with the connection, the units count as used, and the lease lapses. A lost connection is made again, with at most a second between two
 // attempts; until then calls fail at once. [quota.WithFallback] sets what happens then.
 package servicestore

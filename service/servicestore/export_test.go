@@ -62,3 +62,10 @@ func Overdue(s *Store) int {
 	defer s.takes.mu.Unlock()
 	return s.takes.overdue
 }
+
+// SetClosed sets whether s starts nothing new, as Close does before it ends what is under way.
+func SetClosed(s *Store, closed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = closed
+}

@@ -185,3 +185,26 @@ func TestLateCallsAreNotSent(t *testing.T) {
 		assert.Equal(t, 2, servicestore.Overdue(s))
 	})
 }
+
+// Callers that wait for a request to be sent do not wait forever if the one before is overdue while the store closes.
+func TestCloseDuringOverdueRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, "http://127.0.0.1:1", servicestore.WithTimeout(time.Second))
+		servicestore.Unanswered(s, func() {})
+		var failed atomic.Int64
+		for range 20 {
+			go func() {
+				_, err := s.Take(t.Context(), request("a", hourly(1)))
+				assert.Error(t, err)
+				failed.Add(1)
+			}()
+			synctest.Wait()
+		}
+		servicestore.SetClosed(s, true)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		servicestore.SetClosed(s, false)
+		assert.EqualValues(t, 20, failed.Load())
+		assert.Zero(t, servicestore.Waiting(s))
+	})
+}

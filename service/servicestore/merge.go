@@ -21,8 +21,8 @@ const (
 	// mostFlights is how many requests of a kind are under way at a time. The second one leaves when it has as many
 	// callers as the first: what a request costs is shared.
 	mostFlights = 2
-	// mostLate is how many requests without an answer in time are waited for, each for lateTime at most: for as long as the
-	// slots that a guard takes stay taken.
+	// mostLate is how many overdue requests are waited for, each for at most lateTime, which is the lease of the slots that a
+	// guard takes.
 	mostLate = 64
 	lateTime = 30 * time.Second
 )
@@ -151,11 +151,14 @@ func (m *merger[Q, A]) deliver(callers []*caller[Q, A], answers answered[A]) {
 func (m *merger[Q, A]) leave(callers []*caller[Q, A]) {
 	m.mu.Lock()
 	m.overdue++
+	var rest []*caller[Q, A]
 	if len(m.waiting) == 0 || !m.store.background(m.fly) {
 		m.flights--
+		rest, m.waiting = m.waiting, nil // the store is closed: there may be no other flight to serve them
 	}
 	m.mu.Unlock()
 	m.deliver(callers, answered[A]{err: &UnavailableError{Problem: slow}})
+	m.deliver(rest, answered[A]{err: errClosed})
 }
 
 // arrive is called with what became of a flight that is overdue.

@@ -24,8 +24,8 @@ var (
 	ErrReadOnly = errors.New("it cannot be written: the file, its folder (for the files -wal and -shm next to it) and its file system have to be writable for this user")
 	// ErrLocked is for a file that another process locked for longer than WithBusyTimeout.
 	ErrLocked = errors.New("another process keeps it locked: look which one has it open, such as a shell or a backup within a transaction")
-	// ErrGone is for a file that was deleted or replaced while it was open, or its -wal or -shm file.
-	ErrGone = errors.New("the file was deleted, moved or replaced while it was in use: open it anew, or restart the program")
+	// ErrGone is for a file that was deleted or replaced while it was open, also if only its -wal or -shm file was.
+	ErrGone = errors.New("the file was deleted, moved or replaced while it was in use: open it again, or restart the program")
 	// ErrForeign is for a file that is not a database, or that of another application.
 	ErrForeign = errors.New("the file does not belong to headrace: use another path")
 	// ErrDamaged is for a database that SQLite cannot read, or a row with a wrong checksum.
@@ -134,16 +134,16 @@ func (f *file) gone() error {
 	if !leadsTo(f.path, f.info) {
 		return &FileError{Path: f.path, Reason: ErrGone}
 	}
-	for i, info := range f.beside {
-		if !leadsTo(f.path+besides[i], info) {
-			return &FileError{Path: f.path, Reason: ErrGone, Err: fmt.Errorf("%s%s is missing, or another file", filepath.Base(f.path), besides[i])}
+	for _, b := range f.beside {
+		if !leadsTo(b.path, b.info) {
+			return &FileError{Path: f.path, Reason: ErrGone, Err: fmt.Errorf("%s is missing or was replaced", filepath.Base(b.path))}
 		}
 	}
 	return nil
 }
 
-// exhausted reports whether this process can open no file at all, and adds why to err: SQLite does not say so. The file
-// itself must not be opened for that: see touch.
+// exhausted reports whether this process cannot open any file, and adds the reason to err, which SQLite does not report.
+// It must not open the database for that: see touch.
 func exhausted(err *error) bool {
 	null, why := os.Open(os.DevNull)
 	if why == nil {

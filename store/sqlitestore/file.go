@@ -31,12 +31,18 @@ const (
 // besides are what the names of the files of the write-ahead log end in. They stay while a connection is open.
 var besides = []string{"-wal", "-shm"} //nolint:gochecknoglobals // a constant but for its type
 
+// besideFile is one of the files of besides.
+type besideFile struct {
+	path string
+	info os.FileInfo
+}
+
 // file is a database of headrace: one connection that writes, and some that read.
 type file struct {
 	ctx      context.Context //nolint:containedctx // one that never ends: each access is short
 	path     string          // absolute: it holds when the process changes its folder
 	info     os.FileInfo
-	beside   []os.FileInfo // of besides
+	beside   []besideFile
 	patience time.Duration
 
 	writing *sql.DB
@@ -95,8 +101,8 @@ var creating sync.Mutex //nolint:gochecknoglobals // locks are those of the proc
 // touch creates the file unless it is there. Results may be confidential, so it
 // is readable by this user alone; SQLite gives the files next to it the same mode.
 //
-// A file that is there is not opened: its locks would end with that, because POSIX releases all locks of a process on a
-// file when the process closes it once. Other processes would then take the connections that are open already for closed.
+// An existing file is not opened, because POSIX releases all locks of a process on a file as soon as the process closes
+// any descriptor of it. Other processes would then not see the connections that are already open.
 func touch(path string) (os.FileInfo, error) {
 	creating.Lock()
 	defer creating.Unlock()
@@ -141,15 +147,28 @@ func (f *file) connect() (err error) {
 	if err := f.patiently(f.checkParts); err != nil {
 		return err
 	}
-	for _, suffix := range besides {
-		info, err := os.Stat(f.path + suffix)
-		if err != nil {
-			return err
-		}
-		f.beside = append(f.beside, info)
+	if err := f.findBeside(); err != nil {
+		return err
 	}
 	f.reading, err = f.pool(readers, fmt.Sprintf("busy_timeout(%d)", f.patience.Milliseconds()), "query_only(1)")
 	return err
+}
+
+// findBeside sets beside. If the path is a symbolic link, SQLite has the files next to its target, so it is asked for the name.
+func (f *file) findBeside() error {
+	var name string
+	if err := f.conn.QueryRowContext(f.ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&name); err != nil {
+		return err
+	}
+	for _, suffix := range besides {
+		path := name + suffix
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		f.beside = append(f.beside, besideFile{path, info})
+	}
+	return nil
 }
 
 // pool has connections with these pragmas. It never makes a file: one that is gone stays gone.

@@ -234,6 +234,22 @@ func TestLimitsWhoseFileIsGone(t *testing.T) {
 	}
 }
 
+// SQLite has -wal and -shm next to the target of a symbolic link.
+func TestAFileBehindASymbolicLink(t *testing.T) {
+	folder := t.TempDir()
+	target, path := filepath.Join(folder, "target", "quota.db"), filepath.Join(folder, "link.db")
+	require.NoError(t, os.Mkdir(filepath.Dir(target), 0o700))
+	if err := os.Symlink(target, path); err != nil {
+		t.Skip(err) // Windows may not allow it
+	}
+	q := openQuota(t, path, nil)
+	took(t, q, perHour("a", 1))
+	require.NoError(t, os.Remove(target+"-wal"))
+	_, err := q.Take(t.Context(), perHour("b", 1))
+	wantReason(t, err, sqlitestore.ErrGone, path)
+	require.ErrorContains(t, err, "quota.db-wal is missing")
+}
+
 // A second store on a file does not end the locks of the first. Otherwise the next program that looks into the file
 // would take itself for the only one, and delete the log.
 func TestOpeningAFileTwice(t *testing.T) {

@@ -46,7 +46,7 @@ type Decider struct {
 	raw      quota.Store
 	fallback *quota.FallbackStore
 	guarded  *skewGuard  // fallback, with the guard against clocks that jump
-	local    quota.Store // the permits of this process that have ended without the store
+	local    quota.Store // marks of ended permits that are not in the store: of a store in memory, or of an outage
 	runtime  rules.Runtime
 	rules    atomic.Pointer[rules.Set]
 	permits  permits
@@ -258,7 +258,7 @@ func (d *Decider) endPermit(ctx context.Context, text string, actual []int64) er
 		}
 	}
 	marks := d.raw
-	if d.permits.own || strings.HasPrefix(t.ID, localTicket) { // and not beside the limits: a store in memory has bounded room
+	if d.permits.own || strings.HasPrefix(t.ID, localTicket) { // marks would displace limits from a store in memory
 		marks = d.local
 	}
 	// A jump of the clock may have forgotten the mark.

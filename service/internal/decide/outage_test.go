@@ -300,3 +300,23 @@ func TestASlowClockIsNoJump(t *testing.T) {
 		})
 	}
 }
+
+// A clock that goes back is not slow, however long it went well before. It may be slow after that.
+func TestAClockThatGoesBackIsNotSlow(t *testing.T) {
+	f := start(t, limits)
+	tick := func(step time.Duration) {
+		f.store.set(func(s *shaky) { s.ahead += step })
+		f.clock.Advance(2 * time.Second)
+		f.idle(t)
+	}
+	for range 100 {
+		tick(0)
+	}
+	require.Zero(t, f.Health(t.Context()).Jumps)
+	tick(-time.Minute)
+	require.Equal(t, int64(1), f.Health(t.Context()).Jumps)
+	for range 20 {
+		tick(-1500 * time.Millisecond)
+	}
+	assert.Equal(t, int64(1), f.Health(t.Context()).Jumps)
+}

@@ -54,6 +54,21 @@ func TestADebtIsBounded(t *testing.T) {
 	}
 }
 
+// The bound is never below what was reserved: a settlement would give back the rest.
+func TestASettlementAfterALimitIsLowered(t *testing.T) {
+	trickle := func(capacity string) string {
+		return strings.Replace(limits, "costs:", "  - {scope: trickle, capacity: "+capacity+", refill_rate: 0.01}\ncosts:", 1)
+	}
+	f := start(t, trickle("1000"))
+	c := search(900)
+	c.Scope = "trickle"
+	r := f.check(t, c)
+	f.reload(t, trickle("400"))
+	left := f.left(t, c)
+	require.NoError(t, f.Settle(t.Context(), r.Permit, []int64{900}))
+	assert.Equal(t, left, f.left(t, c))
+}
+
 func TestCancel(t *testing.T) {
 	f := start(t, limits)
 	a, err := f.CheckAll(t.Context(), []decide.Check{search(6), org(3)})

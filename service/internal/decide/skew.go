@@ -58,7 +58,7 @@ func (s *skew) note(before, after, at time.Duration) (jump time.Duration) {
 	}
 	jump = offset - s.offset
 	if sure := jump + (after-before)/2; sure < 0 && at >= s.at {
-		// It is slow, such as that of a SQLite file after the clock of the host was set back. Nothing is forgotten too early.
+		// The clock is slow, as that of a SQLite file is after the clock of the host was set back. No window expires too early.
 		s.offset += sure
 		jump -= sure
 	}
