@@ -166,6 +166,45 @@ func TestDemandComesAndGoes(t *testing.T) {
 	}
 }
 
+func TestItemsComeInBursts(t *testing.T) {
+	const items, every = 3, time.Minute
+	var sent, answered int
+	var began time.Duration
+	var waited float64
+	s := &script{
+		admit: upTo(1),
+		sent: func(now time.Duration, _ *client.Call) {
+			if sent == 0 {
+				began = now
+			}
+			assert.Equal(t, (now-began)/every, time.Duration(sent/items), "a burst of three each minute")
+			sent++
+		},
+		answered: func(now time.Duration, _ *client.Call, _ int, _ *provider.Answer) (time.Duration, bool) {
+			if came := began + time.Duration(answered/items)*every; came >= client.WarmUp {
+				waited += (now - came).Seconds()
+			}
+			answered++
+			return 0, false
+		},
+	}
+	world := setting(provider.Config{})
+	world.Bursts = client.Bursts{Items: items, Every: every}
+	got := run(t, world, playing(s))[0]
+	assert.Equal(t, items*22, sent)
+	assert.InDelta(t, waited, got.Waiting, 1e-6)
+}
+
+// Items that are never answered wait until the end.
+func TestItemsOfBurstsThatStarveWait(t *testing.T) {
+	s := &script{admit: func(time.Duration, *client.Call, int) time.Duration { return client.Forever }}
+	world := setting(provider.Config{})
+	world.Bursts = client.Bursts{Items: 5, Every: time.Hour}
+	got := run(t, world, playing(s))[0]
+	assert.InDelta(t, 5*client.Measured.Seconds(), got.Waiting, 1e-6)
+	assert.Equal(t, 1, got.Left, "one of them was drawn")
+}
+
 func TestWaits(t *testing.T) {
 	var asked, events []time.Duration
 	s := &script{

@@ -27,6 +27,8 @@ type process struct {
 	armed    time.Duration // the earliest wake in the queue, which may come before that
 	admitted time.Duration // when the last call was, or the demand came
 	began    time.Duration
+	come     int           // items that bursts have brought so far
+	counted  time.Duration // as of when got.Waiting has been counted
 	got      Result
 }
 
@@ -40,7 +42,7 @@ const (
 
 func newProcess(r *run, seed, index uint64) *process {
 	p := &process{
-		run: r, due: Forever, armed: Forever,
+		run: r, come: r.Bursts.Items, due: Forever, armed: Forever,
 		demand: world.NewChance(seed, firstStream+2*index), net: world.NewChance(seed, firstStream+2*index+1),
 		way: world.NewChance(seed, transitStream+index),
 	}
@@ -50,7 +52,8 @@ func newProcess(r *run, seed, index uint64) *process {
 
 // draw takes the next item of the demand.
 func (p *process) draw() {
-	if p.fresh = nil; p.run.Items > 0 && p.got.Drawn == p.run.Items {
+	done := p.run.Items > 0 && p.got.Drawn == p.run.Items
+	if p.fresh = nil; done || p.come > 0 && p.got.Drawn == p.come {
 		return
 	}
 	if n := len(p.spare); n > 0 {
@@ -60,6 +63,17 @@ func (p *process) draw() {
 	}
 	p.fresh.draw(p.demand, &p.run.Setting)
 	p.got.Drawn++
+}
+
+// burst brings the next items.
+func (p *process) burst(now time.Duration) {
+	p.countWaiting(now)
+	p.come += p.run.Bursts.Items
+	if p.fresh == nil {
+		p.draw()
+	}
+	p.run.queue.At(now+p.run.Bursts.Every, event{what: burst, process: p})
+	p.pump(now)
 }
 
 // pump sends from the head of the line until the policy has it wait.
@@ -188,6 +202,7 @@ func (p *process) depart(now time.Duration, c *Call) {
 
 func (p *process) answer(now time.Duration, c *Call) {
 	p.inFlight--
+	p.countWaiting(now)
 	if p.got.Done++; p.got.Done == p.run.Items {
 		p.got.Took = now - p.began
 	}
@@ -238,6 +253,7 @@ func (p *process) result() Result {
 			r.Silence = max(r.Silence, now-p.admitted)
 		}
 	}
+	r.Waiting += p.waiting(now)
 	if r.Left = p.inFlight + p.kept + p.line.len; p.fresh != nil {
 		r.Left++
 	}

@@ -27,10 +27,17 @@ type Setting struct {
 	Unmeasured time.Duration     // after the warm-up, before it is measured
 	Lasts      time.Duration     // how long the run is measured; 0: Measured
 	Items      int               // that each process has; 0: more than it can send
+	Bursts     Bursts            // in which items come to each process; zero: they are all there from the start
 }
 
 // Range is drawn from with each factor equally likely.
 type Range struct{ Low, High float64 }
+
+// Bursts are so many items at once, each time that Every has passed. The first burst comes when the process joins.
+type Bursts struct {
+	Items int
+	Every time.Duration
+}
 
 // Between is drawn from with each duration equally likely.
 type Between struct{ Low, High time.Duration }
@@ -96,6 +103,7 @@ const (
 	again               // a kept call has sat out its backoff
 	turn                // the limits change
 	tide                // demand comes or goes
+	burst               // the next items come
 	glance              // a watcher looks
 )
 
@@ -166,6 +174,9 @@ func (r *run) happen(e event) {
 	switch e.what {
 	case join:
 		e.process.joined, e.process.began, e.process.admitted = true, now, now
+		if e.process.come > 0 {
+			r.queue.At(now+r.Bursts.Every, event{what: burst, process: e.process})
+		}
 		e.process.pump(now)
 	case wake:
 		e.process.wake(now)
@@ -185,6 +196,8 @@ func (r *run) happen(e event) {
 		if r.omniscient {
 			r.pumpAll(now)
 		}
+	case burst:
+		e.process.burst(now)
 	case tide:
 		for _, p := range r.processes {
 			p.admitted = now

@@ -33,6 +33,7 @@ type Result struct {
 	Drawn    int           // items that the process began with
 	Done     int           // items that were answered
 	Left     int           // items in line, kept, or on the wire at the end
+	Waiting  float64       // seconds from the arrival of an item in a burst to its answer or the end, of all items together; time before measuring does not count
 	Took     time.Duration // until the last of Setting.Items was answered, or the end of the run
 
 	Silence time.Duration // the longest in which no call was admitted although there was demand
@@ -49,4 +50,16 @@ func (p *process) count(sent time.Duration, t Tally) {
 	if sent < time.Minute {
 		p.got.First.Add(t)
 	}
+}
+
+// countWaiting counts the items that wait for their answer until now.
+func (p *process) countWaiting(now time.Duration) {
+	p.got.Waiting += p.waiting(now)
+	p.counted = now
+}
+
+// waiting is what countWaiting adds. All processes have joined, and thus had their first burst, before measuring begins.
+func (p *process) waiting(now time.Duration) float64 {
+	from := max(p.counted, p.run.begins())
+	return float64(max(0, p.come-p.got.Done)) * max(0, now-from).Seconds()
 }

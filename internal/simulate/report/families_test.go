@@ -75,13 +75,15 @@ func TestAVerdictIsTheMedianAndTheWorstSeed(t *testing.T) {
 func TestTheHarsherSet(t *testing.T) {
 	var sets []string
 	page := written(t, report.Plan{
-		Seeds: 1, Offset: slowOnes, N: 1, Harsher: 2, Recovery: 3, Only: "Vegas,AIMD", Scenario: "random,harsher,recovery",
+		Seeds: 1, Offset: slowOnes, N: 1, Harsher: 2, Recovery: 3, Bursts: 4, Only: "Vegas,AIMD", Scenario: "random,harsher,recovery,bursts",
 		Took: func(set string, _ time.Duration) { sets = append(sets, set) },
 	})
 	assert.Contains(t, page, "## Random providers: 1 from #39 on")
 	assert.Contains(t, page, "## Harsher providers: 2 from #39 on")
 	assert.Contains(t, page, "## Recovery: 3 from #39 on")
-	assert.Equal(t, []string{"twelve", "families", "random", "harsher", "recovery", "jobs"}, sets)
+	assert.Contains(t, page, "## Bursts: 4 from #39 on")
+	assert.Contains(t, page, "speed min")
+	assert.Equal(t, []string{"twelve", "families", "random", "harsher", "recovery", "bursts", "jobs"}, sets)
 
 	page = written(t, report.Plan{Seeds: 1, Only: "Vegas", Set: "twelve", Scenario: "h39,r39"})
 	assert.Contains(t, page, "| h39 ")

@@ -14,6 +14,7 @@ type Figures struct {
 
 	FirstRefused float64
 	Slower       float64 // time beside the oracle's, of a job that ends
+	Speed        float64 // the time from an item's arrival to its answer with the oracle, in percent of that here
 	Whole        float64 // Refused of the whole run, cold start and all
 }
 
@@ -23,6 +24,7 @@ func total(results []client.Result) (sum client.Result) {
 		sum.First.Add(r.First)
 		sum.Cold.Add(r.Cold)
 		sum.Measured.Add(r.Measured)
+		sum.Waiting += r.Waiting
 	}
 	return sum
 }
@@ -41,8 +43,17 @@ func figures(run, oracle []client.Result) Figures {
 
 		FirstRefused: percent(got.First.Refused, got.First.Attempts),
 		Slower:       slower(run, oracle),
+		Speed:        speed(best.Waiting, got.Waiting),
 		Whole:        percent(got.Cold.Refused+got.Measured.Refused, got.Cold.Attempts+got.Measured.Attempts),
 	}
+}
+
+// speed is the time that items take with the oracle, in percent of that with a contender; 0 if they do not come in bursts.
+func speed(oracle, run float64) float64 {
+	if run == 0 {
+		return 0
+	}
+	return 100 * oracle / run
 }
 
 func percent(of, whole int) float64 {
@@ -79,6 +90,7 @@ func mean(all []Figures) (m Figures) {
 		m.First += f.First / n
 		m.FirstRefused += f.FirstRefused / n
 		m.Slower += f.Slower / n
+		m.Speed += f.Speed / n
 		m.Whole += f.Whole / n
 	}
 	return m

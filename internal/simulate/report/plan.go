@@ -22,11 +22,12 @@ type Plan struct {
 	N        int            // how many random providers
 	Harsher  int            // how many of the harsher generator
 	Recovery int            // how many of these that become ordinary ones
+	Bursts   int            // how many random providers to which items come in bursts
 	Set      string         // parts of the names of sets, separated by commas; empty: all
 	Family   string         // beginnings of the names of families, separated by commas; empty: all
 	Members  bool           // the table of members has all of them, not only the weak ones
 	Only     string         // parts of the names of contenders, separated by commas; empty: all in the twelve, elsewhere ours and what knows the limits
-	Scenario string         // parts of the names of scenarios, "random" for N random ones, "harsher" and "recovery" for those, #n, hn or rn for one of them; empty: all
+	Scenario string         // parts of the names of scenarios, "random" for N random ones, "harsher", "recovery" and "bursts" for those, #n, hn, rn or bn for one of them; empty: all
 	ColdOnly bool           // nothing but the cold start
 	Names    provider.Names // what refusals say of the limit; the zero Names: what each scenario has
 	Ablate   bool           // nothing but the default law without each of its rules
@@ -43,6 +44,7 @@ const (
 	randomSet   = "random"
 	harsherSet  = "harsher"
 	recoverySet = "recovery"
+	burstsSet   = "bursts"
 	jobsSet     = "jobs"
 )
 
@@ -63,6 +65,7 @@ func (p *Plan) Write(w io.Writer) error {
 		{randomSet, p.random},
 		{harsherSet, p.harsher},
 		{recoverySet, p.recovery},
+		{burstsSet, p.bursts},
 		{jobsSet, p.jobs},
 	} {
 		if !named(set.name, p.Set) || p.ColdOnly && set.name != twelveSet {
@@ -153,6 +156,13 @@ func (p *Plan) recovery(pen *pen, marks *Marks) {
 	}
 }
 
+func (p *Plan) bursts(pen *pen, marks *Marks) {
+	if p.Bursts > 0 && named(burstsSet, p.Scenario) {
+		all := p.naming(drawn(scenario.Bursts, p.Offset, p.Bursts))
+		p.sweep(pen, "Bursts", all, p.contenders(everybody()), marks, BurstsReach())
+	}
+}
+
 func (p *Plan) sweep(pen *pen, title string, all []scenario.Scenario, who []client.Contender, marks *Marks, r Reaches) {
 	g := pen.play(all, who, 1)
 	pen.heading(title, fmt.Sprintf("%d from #%d on, one seed each", len(all), p.Offset))
@@ -193,7 +203,7 @@ func (p *Plan) scenarios(all []scenario.Scenario) []scenario.Scenario {
 // numbered are the drawn scenarios that Scenario asks for by number.
 func (p *Plan) numbered() (all []scenario.Scenario) {
 	for name := range strings.SplitSeq(p.Scenario, ",") {
-		for prefix, draw := range map[string]func(int) scenario.Scenario{"#": scenario.Random, "h": scenario.Harsher, "r": scenario.Recovery} {
+		for prefix, draw := range map[string]func(int) scenario.Scenario{"#": scenario.Random, "h": scenario.Harsher, "r": scenario.Recovery, "b": scenario.Bursts} {
 			number, ok := strings.CutPrefix(name, prefix)
 			if i, err := strconv.Atoi(number); ok && err == nil {
 				all = append(all, draw(i))

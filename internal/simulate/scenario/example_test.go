@@ -23,3 +23,9 @@ func ExampleRecovery() {
 	fmt.Printf("%s: %s\n", s.Name, s.About)
 	// Output: r11: cap 11 that moves beside 8.2/s b26, Retry-After whole, latency 0.2 s, then 600 in each minute, Retry-After whole
 }
+
+func ExampleBursts() {
+	s := scenario.Bursts(130)
+	fmt.Printf("%s: %s\n", s.Name, s.About)
+	// Output: b130: 120 items each 37 s, tpm 6.51/s burst 27 x1 Retry-After whole, latency 4.9 s, refusal 0.09 s, net 10 ms, 1 processes
+}

@@ -16,6 +16,9 @@ const changeAt = 400 * time.Second
 // mostNeeded bounds the calls in flight that a random rate needs, by Little's law.
 const mostNeeded = 120
 
+// usualTokens is a little more than a call uses on average.
+const usualTokens = 1250
+
 // dice draws the provider of one number.
 type dice struct {
 	world.Chance
@@ -79,10 +82,9 @@ func (d dice) limitRate(s *Scenario, kind string, factor float64) string {
 	case "minute":
 		s.Provider.Minute = int(max(10, rate*60))
 	case "tpm":
-		const tokens = 1250 // what a call uses on average, and a little
 		s.Tokens = true
 		s.Provider.Requests = provider.Bucket{PerMinute: rate * 60 * 1.3, Burst: burst}
-		s.Provider.Tokens = provider.Bucket{PerMinute: rate * 60 * tokens, Burst: max(24_000, tokens*burst)}
+		s.Provider.Tokens = provider.Bucket{PerMinute: rate * 60 * usualTokens, Burst: max(24_000, usualTokens*burst)}
 	default:
 		s.Provider.Requests = provider.Bucket{PerMinute: rate * 60, Burst: burst}
 		s.Provider.RefusalsCount, s.Provider.Debt = kind == "counting", 6*rate

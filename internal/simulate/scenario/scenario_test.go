@@ -86,6 +86,36 @@ func TestRecovery(t *testing.T) {
 	assert.Len(t, kinds, 3, "%v", kinds)
 }
 
+// The bursts are no more than a provider allows at its lowest limit.
+func TestBursts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		i := rapid.IntRange(0, 1e6).Draw(t, "i")
+		s, same := scenario.Bursts(i), scenario.Random(i)
+		check(t, s)
+		assert.Equal(t, s, scenario.Bursts(i))
+		assert.Equal(t, same.Provider, s.Provider)
+		assert.True(t, s.Bursts.Items >= 1 && s.Bursts.Items <= 200, s.About)
+		assert.LessOrEqual(t, s.Bursts.Every.Seconds(), 600.0)
+		if s.Bursts.Items > 1 && s.Bursts.Items < 200 {
+			assert.GreaterOrEqual(t, s.Bursts.Every.Seconds(), 10.0, "no more than half is lost to rounding")
+		}
+		lowest := max(s.Provider.Requests.PerMinute, float64(s.Provider.Minute)) / 60
+		slots := float64(s.Provider.Cap) // instead of a rate
+		for _, change := range s.Changes {
+			if change.Cap > 0 {
+				slots = min(slots, float64(change.Cap))
+			} else {
+				lowest *= min(1, change.Factor)
+			}
+		}
+		if slots > 0 {
+			lowest = slots / (s.Latency + 2*s.Net).Seconds()
+		}
+		each := float64(s.Bursts.Items*s.Processes) / s.Bursts.Every.Seconds()
+		assert.True(t, each <= 0.7*lowest+1e-6 && each >= 0.05*lowest/1.3-1e-6, s.About)
+	})
+}
+
 // All kinds turn up, in the shares that Random promises.
 func TestRandomShares(t *testing.T) {
 	const n = 6000
