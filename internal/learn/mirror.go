@@ -30,6 +30,9 @@ type Mirror struct {
 	turn     Turn
 	made     float64 // our own use since the call Seq that a turn has made up for
 	last     float64 // when the last call left
+	due      float64 // after a pause in demand: when the next unit was due, at an even rate; 0: all of the pause has been made up for
+	shared   float64 // when the call left whose answer showed last that others use the window, too; 0: none has
+	next     float64 // what due becomes if the call that was asked about is sent
 	begun    float64 // when the window began in which it left
 	used     float64 // what has been sent in that window
 	part     Part
@@ -48,10 +51,18 @@ const (
 // Sent notes a call.
 func (m *Mirror) Sent(now, n float64) {
 	m.last = now
+	m.due, m.next = m.next, 0
 	if begins := m.turn.begins(now); begins > m.begun+0.5*m.turn.span {
 		m.begun, m.used = begins, 0
 	}
 	m.used += n
+}
+
+// Rest notes that demand has paused.
+func (m *Mirror) Rest() {
+	if m.due == 0 {
+		m.due = m.last
+	}
 }
 
 // Observe applies what the answer to the call seq declared, which left at the moment at. own is what we have used since the
@@ -71,6 +82,9 @@ func (m *Mirror) Observe(seq int64, at, own, taken float64, t Told) (anew bool) 
 	m.part.Observe(at, m.refill, &t, taken)
 	if seq > m.lostAt {
 		m.lost = 0
+	}
+	if ours := m.used + spare; m.turn.Windowed() && at > m.begun+windowShare*m.turn.span && t.Limit-t.Remaining > ours {
+		m.shared = at
 	}
 	if !m.Known || m.turn.Windowed() {
 		m.Known, m.at, m.left, m.made = true, at, t.Remaining, 0
@@ -163,7 +177,8 @@ func (m *Mirror) net() float64 { return max(oursLeast*m.refill, m.refill-max(0, 
 // Wait is how long until n may go, and whether there is plenty left: most of what a bucket
 // holds, or late in a window as much of it as of its time, if that holds enough to mean something. own is what
 // we have used since the call m.Seq; newest is the last call. More than it holds goes when
-// it is full: n is an estimate, and the provider decides. What is left of a window is spread over it, unless n is saved.
+// it is full: n is an estimate, and the provider decides. What is left of a window is spread over it, unless n is saved
+// or was due in a pause in demand.
 func (m *Mirror) Wait(now, n, own float64, newest int64, saved bool) (wait float64, plentiful bool) {
 	if !m.turn.Windowed() {
 		return m.bucketWait(now, n, own, newest)
@@ -196,6 +211,20 @@ func (m *Mirror) bucketWait(now, n, own float64, newest int64) (wait float64, pl
 	}
 }
 
+// makesUp reports whether n was due in a pause in demand, in the time of one window at most, and when what follows it is due. It is
+// not where others use the window: they pause at the same time, or have used what was due.
+func (m *Mirror) makesUp(now, n float64) bool {
+	others := m.part.On() || m.shared > 0 && now < m.shared+remembered
+	if m.due == 0 || others {
+		return false
+	}
+	if m.next = max(m.due, now-m.turn.span) + n*m.turn.span/m.limit; m.next > now { // all of the pause has been made up for
+		m.due, m.next = 0, 0
+		return false
+	}
+	return true
+}
+
 // exceeded reports whether clearly less than used has been left in the last quarter of an hour.
 func (m *Mirror) exceeded(used float64) bool {
 	room := m.full + m.refill*remembered
@@ -209,7 +238,7 @@ func (m *Mirror) exceeded(used float64) bool {
 // present one.
 func (m *Mirror) old() bool { return m.turn.At > m.heard+m.turn.span }
 
-// windowWait spreads what is left of a window over the rest of its time, unless n is saved.
+// windowWait spreads what is left of a window over the rest of its time, unless n is saved or was due in a pause in demand.
 func (m *Mirror) windowWait(now, n, own float64, saved bool) (wait, left float64) {
 	if m.turn.Pass(now - resetError) { // the new window is known by what was sent in it
 		m.at, m.left, m.made = now, m.limit, own
@@ -220,12 +249,13 @@ func (m *Mirror) windowWait(now, n, own float64, saved bool) (wait, left float64
 	n = min(n, m.limit)
 	left = m.left - (own - m.made)
 	if left < n {
+		m.due = 0 // all of it is used
 		return m.turn.At - now + resetError, left
 	}
 	if m.part.On() {
 		left *= m.part.share
 	}
-	if saved || n == 0 { // a call of unknown size is none that they can be spread over
+	if saved || n == 0 || m.makesUp(now, n) { // a call of unknown size is none that they can be spread over
 		return 0, left
 	}
 	// an equal part of the time from the last call to the turn, for each call that is left, and one before the turn

@@ -345,6 +345,240 @@ func TestAWindowIsSpreadOverItsTime(t *testing.T) {
 	}
 }
 
+// ownWindow is a window that no other process uses.
+func ownWindow() *Mirror {
+	m := window()
+	m.shared = 0
+	return m
+}
+
+func TestWhatWasDueInAPauseOfDemandGoesAtOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		pause  bool
+		left   float64
+		now    float64
+		atOnce int
+	}{
+		"ten seconds":                       {true, 100, 14, 16},
+		"no more than is left":              {true, 8, 14, 8},
+		"a whole window":                    {true, 100, 59, 93},
+		"no pause: calls waited for others": {false, 100, 14, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := ownWindow()
+			m.left = c.left
+			if c.pause {
+				m.Rest()
+			}
+			var own float64
+			for range 200 {
+				wait, _ := m.Wait(c.now, 1, own, 4, false)
+				if wait > 0 {
+					break
+				}
+				own++
+				m.Sent(c.now, 1)
+			}
+			assert.InDelta(t, c.atOnce, own, 0)
+		})
+	}
+}
+
+// A pause of an hour makes up for one window, and the next one is spread again.
+func TestAPauseInDemandMakesUpForOneWindow(t *testing.T) {
+	m := ownWindow()
+	m.Rest()
+	var own float64
+	sendUntil := func(now, end float64) {
+		for ; now < end; now += 0.1 {
+			for wait, _ := m.Wait(now, 1, own, 4, false); wait == 0; wait, _ = m.Wait(now, 1, own, 4, false) {
+				own++
+				m.Sent(now, 1)
+			}
+		}
+	}
+	begins := m.turn.At + 60*m.turn.span
+	sendUntil(begins+1, begins+1.1)
+	assert.InDelta(t, 100, own, 0, "at once")
+	sendUntil(begins+1.1, begins+m.turn.span)
+	assert.InDelta(t, 100, own, 0, "nothing is left")
+	sendUntil(begins+m.turn.span, begins+1.5*m.turn.span)
+	assert.InDelta(t, 150, own, 2, "half of the next one in half of its time")
+}
+
+// What was sent faster than at an even rate is not missing from the next pause.
+func TestEachPauseInDemandCountsFromTheCallBeforeIt(t *testing.T) {
+	m := ownWindow()
+	m.left = 100
+	m.Rest()
+	own, now := 0.0, 14.0
+	for now < 40 {
+		wait, _ := m.Wait(now, 1, own, 4, false)
+		if wait == 0 {
+			own++
+			m.Sent(now, 1)
+		}
+		now += wait
+	}
+	m.Rest()
+	now, own = m.last+6, 0
+	m.left, m.Seq = 50, 4
+	var atOnce int
+	for wait, _ := m.Wait(now, 1, own, 4, false); wait == 0; wait, _ = m.Wait(now, 1, own, 4, false) {
+		own++
+		m.Sent(now, 1)
+		atOnce++
+	}
+	assert.InDelta(t, 10, atOnce, 1, "six seconds' worth")
+}
+
+// A few calls in a long pause leave most of what was due in it.
+func TestAFewCallsDoNotUseUpWhatWasDueInAPauseInDemand(t *testing.T) {
+	m := ownWindow()
+	m.left = 100
+	var own float64
+	for _, now := range []float64{7, 10, 13, 34} {
+		m.Rest()
+		for range 200 {
+			wait, _ := m.Wait(now, 1, own, 4, false)
+			if wait > 0 {
+				break
+			}
+			own++
+			m.Sent(now, 1)
+			if now < 34 {
+				break
+			}
+		}
+	}
+	assert.InDelta(t, 50, own, 1, "thirty seconds' worth")
+}
+
+// A window that turns in the middle of a burst does not let two of them go at once.
+func TestAPauseInDemandMakesUpForOneWindowInTwo(t *testing.T) {
+	m := ownWindow()
+	m.Rest()
+	begins := m.turn.At + 60*m.turn.span
+	now, own := begins-1, 0.0
+	for wait, _ := m.Wait(now, 1, own, 4, false); wait == 0 && own < 95; wait, _ = m.Wait(now, 1, own, 4, false) {
+		own++
+		m.Sent(now, 1)
+	}
+	assert.InDelta(t, 95, own, 0, "late in a window")
+	now = begins + 2
+	for wait, _ := m.Wait(now, 1, own, 4, false); wait == 0; wait, _ = m.Wait(now, 1, own, 4, false) {
+		own++
+		m.Sent(now, 1)
+	}
+	assert.InDelta(t, 95+5+5, own, 1, "the rest, and what has come due since")
+}
+
+// What was due in a pause goes at once only if demand paused: not if calls waited meanwhile.
+func TestOnlyAPauseInDemandIsMadeUpFor(t *testing.T) {
+	for name, c := range map[string]struct {
+		tokens bool
+		slack  bool
+		least  int
+		most   int
+	}{
+		"calls":                {slack: true, least: 40, most: 60},
+		"tokens":               {tokens: true, slack: true, least: 1, most: 1}, // what others have used is not known
+		"calls that waited":    {least: 1, most: 1},
+		"tokens, calls waited": {tokens: true, least: 1, most: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const each = 100
+			m := New(Config{Initial: 100, Max: 100})
+			send := func(seq int64, now float64, a Answer) {
+				call := Call{Seq: seq, At: now, Tokens: each, Total: each * float64(seq)}
+				m.Sent(call)
+				a.Used = each
+				m.Answered(now, call, a)
+			}
+			declared := func(now float64) (a Answer) {
+				if c.tokens {
+					a.Tokens = told(100*each, each*(100-now), 60-now)
+				} else {
+					a.Calls = told(100, 100-now, 60-now)
+				}
+				return a
+			}
+			for s := range 6 {
+				m.Wait(float64(s+1), each, 0)
+				send(int64(s+1), float64(s+1), declared(float64(s+1)))
+			}
+			if c.slack {
+				m.Slack(6)
+			}
+			got := 0
+			for got < 200 && m.Wait(36, each, 0) <= 0 {
+				got++
+				send(int64(6+got), 36, Answer{})
+			}
+			assert.GreaterOrEqual(t, got, c.least)
+			assert.LessOrEqual(t, got, c.most)
+		})
+	}
+}
+
+func TestAPauseThatABucketFollowsMakesUpForNothing(t *testing.T) {
+	m := ownWindow()
+	m.Rest()
+	m.turn.votes = 0
+	m.Wait(14, 1, 0, 4, false)
+	m.Sent(14, 1)
+	m.turn.votes = enough
+	wait, _ := m.Wait(14, 1, 1, 4, false)
+	assert.Positive(t, wait)
+}
+
+// Others pause at the same time, or have used what was due in the pause.
+func TestAPauseInDemandIsNotMadeUpForWhereOthersUseTheWindow(t *testing.T) {
+	for name, c := range map[string]struct {
+		with  func(*Mirror)
+		now   float64
+		waits bool
+	}{
+		"the window is ours alone":          {func(*Mirror) {}, 14, false},
+		"each has a part":                   {func(m *Mirror) { m.part.share = 0.25 }, 14, true},
+		"an answer shows more than is ours": {func(m *Mirror) { m.Observe(5, 20, 1, 1, told(100, 50, 40)) }, 34, true},
+		"just after the window has turned, the answer may be about the one before": {
+			func(m *Mirror) { m.begun = 19; m.Observe(5, 20, 1, 1, told(100, 50, 40)) }, 34, false,
+		},
+		"all of it is ours":          {func(m *Mirror) { m.used = 50; m.Observe(5, 20, 1, 1, told(100, 50, 40)) }, 34, false},
+		"that was long ago":          {func(m *Mirror) { m.shared = 1 }, 2 + remembered, false},
+		"that was a few minutes ago": {func(m *Mirror) { m.shared = 1 }, remembered, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := ownWindow()
+			c.with(m)
+			m.left = 100
+			m.Rest()
+			m.Wait(c.now, 1, 0, 5, false)
+			m.Sent(c.now, 1)
+			wait, _ := m.Wait(c.now, 1, 1, 5, false)
+			assert.Equal(t, c.waits, wait > 0)
+		})
+	}
+}
+
+// Once a pause has been made up for, the rest of the window is spread over the rest of its time.
+func TestTheRestOfAWindowIsSpreadAfterAPauseInDemand(t *testing.T) {
+	m := ownWindow()
+	m.left = 40
+	m.Rest()
+	now, own := 14.0, 0.0
+	for own < 40 {
+		if wait, _ := m.Wait(now, 1, own, 4, false); wait > 0 {
+			now += wait + 0.001
+			continue
+		}
+		own++
+		m.Sent(now, 1)
+	}
+	assert.Greater(t, m.last, m.turn.At-5)
+}
+
 // The calls of a small window are spread over the whole of it, but the last one leaves before it turns: a window that begins with its
 // first call would otherwise begin late.
 func TestAWindowOfFewCallsIsUsedUpBeforeItTurns(t *testing.T) {

@@ -8,9 +8,13 @@ func (m *Machine) tick(now float64, slack bool) {
 	}
 	m.delayTrials(now)
 	m.noteChanges(now)
+	before := m.at
 	m.at = now
 	idle := m.slack && !m.Door.Shut() // since the last tick
 	counts := m.countsForGrowth(now)
+	if m.slack && now-before > interruption {
+		m.quota.Calls.Rest()
+	}
 	m.slack = slack
 	m.Calls.Turns, m.Tokens.Turns = m.Tokens.On, m.Tokens.On
 	m.Calls.OneByOne = !m.quota.Calls.Known || m.trust.Ignored(now)
