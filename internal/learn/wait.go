@@ -65,7 +65,7 @@ func (m *Machine) spaces(now float64) bool {
 // paceWait is how long the headers and the pace hold a call back.
 func (m *Machine) paceWait(now, tokens float64, few bool) (wait float64) {
 	m.bound = Free
-	s := unspent{few && m.Calls.Saves(1), few && m.Tokens.Saves(m.paced(tokens))}
+	s := unspent{few && m.Calls.Saves(1), few && m.Tokens.Saves(tokens)}
 	q := m.headersWait(now, tokens, s)
 	if q.wait > 0 {
 		m.bindBy(ByHeaders)
@@ -107,7 +107,7 @@ func (m *Machine) headersWait(now, tokens float64, s unspent) (q quotaWait) {
 }
 
 // paced is what a call that reserves so many tokens counts for in their pace. An estimate far above what calls usually take is likely
-// to be wrong, and the provider decides about the call: it waits for some minutes at most, and those behind it with it.
+// to be wrong, and the provider decides about the call: it waits for some seconds at most, and those behind it with it.
 func (m *Machine) paced(tokens float64) float64 {
 	return min(tokens, max(mostPaced*m.Tokens.Rate, outlier*m.tally.perCall))
 }
