@@ -900,25 +900,45 @@ func TestAProcessThatSleepsDoesNotGrow(t *testing.T) {
 
 // An estimate far above those before it is likely to be wrong, and would hold all others back for as long as its tokens take.
 func TestAHugeCallDelaysNoneForLong(t *testing.T) {
-	const rate, longest = 100.0, 10
-	waits := func(tokens ...float64) (waited []float64) {
-		m := New(Config{Initial: 10, Max: 100, CallRate: 10, TokenRate: rate})
-		now, total := 0.0, 0.0
-		for i, n := range tokens {
-			began := now
-			for d := m.Wait(now, n, 0); d > 0; d = m.Wait(now, n, 0) {
-				now += d
+	for name, c := range map[string]struct {
+		known   bool
+		longest float64
+	}{"the rate is documented": {true, 4 * 60}, "it was measured, maybe on smaller calls": {false, 10}} {
+		t.Run(name, func(t *testing.T) {
+			waits := func(tokens ...float64) (waited []float64) {
+				m := New(Config{Initial: 10, Max: 100, CallRate: 10, TokenRate: 100})
+				m.Tokens.expected = c.known
+				now, total := 0.0, 0.0
+				for i, n := range tokens {
+					began := now
+					for d := m.Wait(now, n, 0); d > 0; d = m.Wait(now, n, 0) {
+						now += d
+					}
+					total += n
+					m.Sent(Call{Seq: int64(i + 1), At: now, Tokens: n, Total: total})
+					waited = append(waited, now-began)
+				}
+				return waited
 			}
-			total += n
-			m.Sent(Call{Seq: int64(i + 1), At: now, Tokens: n, Total: total})
-			waited = append(waited, now-began)
-		}
-		return waited
+			huge := waits(10, 1e6, 10, 1e6)
+			assert.InDelta(t, c.longest, huge[1], c.longest*rare)
+			assert.Less(t, huge[2], 1.0)
+			assert.LessOrEqual(t, huge[3], c.longest, "the pace has grown meanwhile")
+		})
 	}
-	huge := waits(10, 1e6, 10, 1e6)
-	assert.InDelta(t, longest, huge[1], longest*rare)
-	assert.Less(t, huge[2], 1.0)
-	assert.LessOrEqual(t, huge[3], float64(longest), "the pace has grown meanwhile")
+}
+
+// The burst of a preset's tokens is used up by what calls reserve, however large they are.
+func TestLargeCallsUseUpTheBurstOfTokens(t *testing.T) {
+	m := New(Config{Initial: 100, Max: 100, CallRate: 8, TokenRate: 500, TokenBurst: 30_000, CallBurst: 10, Few: 32})
+	var sent float64
+	for now := 0.0; now < minute; now++ {
+		for m.Wait(now, 20_000, 0) <= 0 {
+			sent++
+			m.Sent(Call{Seq: int64(sent), At: now, Tokens: 20_000, Total: 20_000 * sent})
+		}
+	}
+	assert.LessOrEqual(t, sent, 3.0, "60,000 tokens in a minute")
 }
 
 // What was charged for it is returned, and no more.
@@ -939,7 +959,7 @@ func TestAHugeCallReturnsWhatItWasChargedFor(t *testing.T) {
 			before := m.Tokens.level
 			huge := Call{Seq: 11, At: 11, Tokens: 1e6, Total: 1e6 + 100}
 			m.Sent(huge)
-			assert.InDelta(t, before-10*rate, m.Tokens.level, 2*rate)
+			assert.InDelta(t, before-4*60*rate, m.Tokens.level, 2*rate)
 			end(m, huge)
 			assert.InDelta(t, before, m.Tokens.level, 4*rate)
 		})

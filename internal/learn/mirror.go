@@ -41,11 +41,12 @@ type Mirror struct {
 const spare = 2 // calls' worth that are left for other callers
 
 const (
-	quick        = firstTrip // seconds: a bucket that fills so fast has changed before a rejection is received, so that what it holds cannot be used
-	resetError   = ownBurst  // seconds by which a reset may be wrong: no less than a timer is late
-	oursLeast    = rare      // of what comes in, that is ours whatever others take
-	missingLeast = enough    // calls' worth that are missing from a bucket: the rate can be measured
-	fillsBy      = several   // times what an empty bucket takes to fill: others take from it, too
+	quick        = firstTrip   // seconds: a bucket that fills so fast has changed before a rejection is received, so that what it holds cannot be used
+	resetError   = ownBurst    // seconds by which a reset may be wrong: no less than a timer is late
+	oursLeast    = rare        // of what comes in, that is ours whatever others take
+	missingLeast = enough      // calls' worth that are missing from a bucket: the rate can be measured
+	overtakes    = rarestProbe // seconds after a window has turned, at most, in which an answer may be about the one before
+	fillsBy      = several     // times what an empty bucket takes to fill: others take from it, too
 )
 
 // Sent notes a call.
@@ -83,7 +84,7 @@ func (m *Mirror) Observe(seq int64, at, own, taken float64, t Told) (anew bool) 
 	if seq > m.lostAt {
 		m.lost = 0
 	}
-	if ours := m.used + spare; m.turn.Windowed() && at > m.begun+windowShare*m.turn.span && t.Limit-t.Remaining > ours {
+	if ours := m.used + spare; m.turn.Windowed() && at > m.begun+min(windowShare*m.turn.span, overtakes) && t.Limit-t.Remaining > ours {
 		m.shared = at
 	}
 	if !m.Known || m.turn.Windowed() {
@@ -249,7 +250,7 @@ func (m *Mirror) windowWait(now, n, own float64, saved bool) (wait, left float64
 	n = min(n, m.limit)
 	left = m.left - (own - m.made)
 	if left < n {
-		m.due = 0 // all of it is used
+		m.due, m.next = 0, 0 // all of it is used
 		return m.turn.At - now + resetError, left
 	}
 	if m.part.On() {

@@ -54,20 +54,21 @@ const (
 )
 
 const (
-	leastRate   = tiny        // units per second: no rate is lower
-	leastBucket = handful     // calls that the provider's bucket is taken to hold, at least
-	eagerMost   = several     // times as soon, at most, a fast rate is measured
-	turnsDeep   = several     // calls, and calls' tokens, that may go at once where both are paced
-	windowMost  = standBy     // times the rate: the pace, at most, where calls are counted in windows
-	grownFar    = standBy     // times the rate: a faster pace is far from it
-	riseProof   = rare        // of what comes in during a cycle: so much more than the model allows proves that the limit has risen
-	riseSpans   = enough      // windows of the provider: a cycle counts as that long at least
-	miscount    = enough      // units by which the model may be wrong
-	fewLeast    = memoryFell  // of the pace: what a measurement on a handful of calls leaves at least
-	burstFades  = recent      // marks over which a learned burst fades
-	earlyMarks  = enough      // marks: the rate of so few is likely to be too low
-	mostOwed    = rarestProbe // seconds of the pace that calls owe for using more than they reserved, at most
-	mostPaced   = 2 * lately  // seconds of the pace that a call takes for what it reserves, at most, unless calls usually take as much
+	leastRate    = tiny               // units per second: no rate is lower
+	leastBucket  = handful            // calls that the provider's bucket is taken to hold, at least
+	eagerMost    = several            // times as soon, at most, a fast rate is measured
+	turnsDeep    = several            // calls, and calls' tokens, that may go at once where both are paced
+	windowMost   = standBy            // times the rate: the pace, at most, where calls are counted in windows
+	grownFar     = standBy            // times the rate: a faster pace is far from it
+	riseProof    = rare               // of what comes in during a cycle: so much more than the model allows proves that the limit has risen
+	riseSpans    = enough             // windows of the provider: a cycle counts as that long at least
+	miscount     = enough             // units by which the model may be wrong
+	fewLeast     = memoryFell         // of the pace: what a measurement on a handful of calls leaves at least
+	burstFades   = recent             // marks over which a learned burst fades
+	earlyMarks   = enough             // marks: the rate of so few is likely to be too low
+	mostOwed     = rarestProbe        // seconds of the pace that calls owe for using more than they reserved, at most
+	mostPaced    = 2 * lately         // seconds of the pace that a call takes for what it reserves, at most, unless calls usually take as much
+	mostExpected = several * mostOwed // the same, if the rate is known from elsewhere
 )
 
 // Cycle is how long the pace takes from one probe to the next while marks do not

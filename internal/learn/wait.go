@@ -109,7 +109,11 @@ func (m *Machine) headersWait(now, tokens float64, s unspent) (q quotaWait) {
 // paced is what a call that reserves so many tokens counts for in their pace. An estimate far above what calls usually take is likely
 // to be wrong, and the provider decides about the call: it waits for some seconds at most, and those behind it with it.
 func (m *Machine) paced(tokens float64) float64 {
-	return min(tokens, max(mostPaced*m.Tokens.Rate, outlier*m.tally.perCall))
+	most := float64(mostPaced)
+	if m.Tokens.expected { // it was not measured on smaller calls
+		most = mostExpected
+	}
+	return min(tokens, max(most*m.Tokens.Rate, outlier*m.tally.perCall))
 }
 
 // bindBy notes what holds the call back that is asked about. Time counts for the growth of what does.
