@@ -31,8 +31,8 @@ type Mirror struct {
 	made     float64 // our own use since the call Seq that a turn has made up for
 	last     float64 // when the last call left
 	due      float64 // after a pause in demand: when the next unit was due, at an even rate; 0: all of the pause has been made up for
-	shared   float64 // when the call left whose answer showed last that others use the window, too; 0: none has
 	next     float64 // what due becomes if the call that was asked about is sent
+	shared   float64 // when the call left whose answer showed last that others use the window, too; 0: none has
 	begun    float64 // when the window began in which it left
 	used     float64 // what has been sent in that window
 	part     Part

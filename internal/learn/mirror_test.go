@@ -545,6 +545,10 @@ func TestAPauseInDemandIsNotMadeUpForWhereOthersUseTheWindow(t *testing.T) {
 		"just after the window has turned, the answer may be about the one before": {
 			func(m *Mirror) { m.begun = 19; m.Observe(5, 20, 1, 1, told(100, 50, 40)) }, 34, false,
 		},
+		"a minute into a window of a day": {func(m *Mirror) {
+			m.turn = Turn{At: 24 * hour, span: 24 * hour, votes: enough}
+			m.Observe(5, 70, 1, 1, told(100_000, 99_950, 24*hour-70))
+		}, 100, true},
 		"all of it is ours":          {func(m *Mirror) { m.used = 50; m.Observe(5, 20, 1, 1, told(100, 50, 40)) }, 34, false},
 		"that was long ago":          {func(m *Mirror) { m.shared = 1 }, 2 + remembered, false},
 		"that was a few minutes ago": {func(m *Mirror) { m.shared = 1 }, remembered, true},

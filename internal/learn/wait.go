@@ -107,7 +107,7 @@ func (m *Machine) headersWait(now, tokens float64, s unspent) (q quotaWait) {
 }
 
 // paced is what a call that reserves so many tokens counts for in their pace. An estimate far above what calls usually take is likely
-// to be wrong, and the provider decides about the call: it waits for some seconds at most, and those behind it with it.
+// to be wrong, and the provider decides about the call: it waits for mostPaced or mostExpected at most, and those behind it with it.
 func (m *Machine) paced(tokens float64) float64 {
 	most := float64(mostPaced)
 	if m.Tokens.expected { // it was not measured on smaller calls

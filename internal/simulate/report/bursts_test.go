@@ -1,13 +1,11 @@
 package report_test
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/headrace/headrace/internal/simulate/client"
 	"github.com/headrace/headrace/internal/simulate/law"
 	"github.com/headrace/headrace/internal/simulate/report"
 	"github.com/headrace/headrace/internal/simulate/scenario"
@@ -16,9 +14,8 @@ import (
 // Bursts of 200 calls that fit into a window of a minute are not spread over it: that would be a tenth of the oracle's speed.
 func TestAPauseInDemandIsMadeUpFor(t *testing.T) {
 	const window = 30130
-	headers := slices.DeleteFunc(law.All(), func(c client.Contender) bool { return c.Name != law.Headers })
 	s := scenario.Bursts(window)
-	g, err := report.Play([]scenario.Scenario{s}, headers, 1)
+	g, err := report.Play([]scenario.Scenario{s}, laws(law.Headers), 1)
 	require.NoError(t, err)
 	assert.Greater(t, g.At(0, 0).Speed, 75.0, s.About)
 }
