@@ -15,6 +15,25 @@ func (e engine) Idle() bool {
 	return len(b.records) == len(b.free) && !b.machine.remembers(b.nowLocked())
 }
 
+// Answers says that the response to a call has begun and goes on, as that of a stream does. A probe counts
+// as a Success from then on and holds up no others. If it ends as a Failure after all, that counts, too.
+func (e engine) Answers(t Ticket) {
+	b := e.b
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if t.b != b || b.records[t.slot].gen != t.gen {
+		return
+	}
+	r := &b.records[t.slot]
+	now := b.nowLocked()
+	if r.answers || !b.machine.answers(now, r.phase) {
+		return
+	}
+	r.answers, r.phase = true, b.machine.phase
+	b.addChangeLocked(now, HalfOpen, r.observer)
+	b.tellLocked()
+}
+
 func init() { //nolint:gochecknoinits // see package hook
 	hook.Register(func(b *Breaker) any { return engine{b} })
 }
