@@ -31,7 +31,30 @@ func (e engine) Answers(t Ticket) {
 	}
 	r.answers, r.phase = true, b.machine.phase
 	b.addChangeLocked(now, HalfOpen, r.observer)
+	b.wakeLocked()
 	b.tellLocked()
+}
+
+// Probed returns a channel that is closed when the probes under way no longer hold up other calls: one of them has
+// ended or answers, or the breaker is not half-open any more.
+func (e engine) Probed() <-chan struct{} {
+	b := e.b
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.probed == nil {
+		b.probed = make(chan struct{})
+	}
+	probed := b.probed
+	b.wakeLocked()
+	return probed
+}
+
+// wakeLocked closes the channel of Probed if that is the case.
+func (b *Breaker) wakeLocked() {
+	if b.probed != nil && !b.machine.probing() {
+		close(b.probed)
+		b.probed = nil
+	}
 }
 
 func init() { //nolint:gochecknoinits // see package hook

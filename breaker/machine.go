@@ -65,12 +65,15 @@ func (m *machine) wait(now instant) time.Duration {
 	switch {
 	case m.at(now) == Open:
 		return m.until - now
-	case m.state == HalfOpen && m.probes >= m.maxProbes:
+	case m.probing():
 		return max(1, m.minOpen/10)
 	default:
 		return 0
 	}
 }
+
+// probing reports whether probes that are under way hold up other calls.
+func (m *machine) probing() bool { return m.state == HalfOpen && m.probes >= m.maxProbes }
 
 // answers counts a probe that was admitted in phase as a success before it ends; false if it is not one.
 func (m *machine) answers(now instant, phase uint64) bool {

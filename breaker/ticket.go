@@ -63,6 +63,7 @@ func (b *Breaker) endLocked(t Ticket, o Outcome, cause error) bool {
 	r.observer = nil
 	b.free = append(b.free, t.slot)
 	b.countLocked(&ended, o, cause)
+	b.wakeLocked()
 	b.tellLocked()
 	return true
 }

@@ -110,6 +110,42 @@ func TestAProbeThatAnswers(t *testing.T) {
 	}
 }
 
+// Probed reports when the probes under way no longer hold up other calls, whatever ends that.
+func TestProbed(t *testing.T) {
+	answers := func(b *breaker.Breaker, k breaker.Ticket) {
+		hook.Open[interface{ Answers(k breaker.Ticket) }](b).Answers(k)
+	}
+	for name, end := range map[string]func(*breaker.Breaker, breaker.Ticket){
+		"success": func(_ *breaker.Breaker, k breaker.Ticket) { k.End(context.Background(), nil) },
+		"failure": func(_ *breaker.Breaker, k breaker.Ticket) { k.Failure(errDown) },
+		"cancel":  func(_ *breaker.Breaker, k breaker.Ticket) { k.Cancel() },
+		"answers": answers,
+		"reset":   func(b *breaker.Breaker, _ breaker.Ticket) { b.Reset() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, _ := halfOpen(t, breaker.Config{})
+			probed := hook.Open[interface{ Probed() <-chan struct{} }](b).Probed
+			isClosed := func(c <-chan struct{}) bool {
+				select {
+				case <-c:
+					return true
+				default:
+					return false
+				}
+			}
+			assert.True(t, isClosed(probed()), "no probe is under way")
+			probe := allow(t, b)
+			one, other := probed(), probed()
+			assert.False(t, isClosed(one))
+			end(b, probe)
+			assert.True(t, isClosed(one))
+			assert.True(t, isClosed(other))
+			assert.True(t, isClosed(probed()))
+			probe.Cancel()
+		})
+	}
+}
+
 // The answer of a call that was admitted before the breaker opened says nothing about a probe.
 func TestAnAnswerOfAnotherTime(t *testing.T) {
 	b, clock := newBreaker(t, breaker.Config{Failures: 1})
