@@ -21,10 +21,12 @@ import (
 
 	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/retry"
+	"github.com/headrace/headrace/throttle"
 )
 
 // net/http retries a request by itself if its reused connection breaks during
@@ -77,6 +79,49 @@ func TestAConnectionThatIsRefused(t *testing.T) {
 			for _, end := range b.ended() {
 				assert.Equal(t, adaptive.Unsent, end.Verdict)
 			}
+		})
+	}
+}
+
+// A provider that cannot be reached opens the breaker, unless the caller has given up. What is never sent says nothing about it.
+func TestConnectionsThatFailOpenTheBreaker(t *testing.T) {
+	for name, c := range map[string]struct {
+		url   string
+		dial  func(ended <-chan struct{}, cancel func()) error
+		opens bool
+	}{
+		"refused": {"http://api.openai.com/", func(<-chan struct{}, func()) error { return errors.New("refused") }, true},
+		"no such host": {"http://api.openai.com/", func(<-chan struct{}, func()) error {
+			return &net.DNSError{Err: "no such host", IsNotFound: true}
+		}, true},
+		"longer than the timeout": {"http://api.openai.com/", func(ended <-chan struct{}, _ func()) error {
+			<-ended // net/http goes on dialling
+			return errors.New("late")
+		}, true},
+		"cancelled": {"http://api.openai.com/", func(_ <-chan struct{}, cancel func()) error {
+			cancel()
+			return errors.New("refused")
+		}, false},
+		"another scheme": {"foo://api.openai.com/", nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g, err := guard.New(guard.Policy{
+					Breaker: &breaker.Config{Failures: 1}, Retry: &retry.Policy{MaxAttempts: 1}, Timeout: time.Second,
+				})
+				require.NoError(t, err)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				ended := make(chan struct{})
+				defer close(ended)
+				base := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, c.dial(ended, cancel) }}
+				req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url, http.NoBody)
+				require.NoError(t, err)
+				_, err = headrace.Transport(base, "", headrace.Within(g)).RoundTrip(req) //nolint:bodyclose // there is none
+				require.Error(t, err)
+				err = g.Try(t.Context(), throttle.Cost{}, func(context.Context) error { return nil })
+				assert.Equal(t, c.opens, errors.Is(err, breaker.ErrOpen))
+			})
 		})
 	}
 }

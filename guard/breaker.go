@@ -80,7 +80,13 @@ func (k *attempt) settleBreakers(v adaptive.Verdict, err error) {
 				} else {
 					t.Failure(err)
 				}
-			case adaptive.Hit, adaptive.Overloaded, adaptive.Terminal, adaptive.Unsent:
+			case adaptive.Unsent:
+				if k.unconnected() {
+					t.End(k.Context, err)
+				} else {
+					t.Cancel()
+				}
+			case adaptive.Hit, adaptive.Overloaded, adaptive.Terminal:
 				t.Cancel()
 			case adaptive.Unclassified:
 				t.End(k.Context, err)
