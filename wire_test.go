@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -122,6 +123,33 @@ func TestConnectionsThatFailOpenTheBreaker(t *testing.T) {
 				err = g.Try(t.Context(), throttle.Cost{}, func(context.Context) error { return nil })
 				assert.Equal(t, c.opens, errors.Is(err, breaker.ErrOpen))
 			})
+		})
+	}
+}
+
+// A request body that fails is the failure of its caller, and says nothing about the provider.
+func TestRequestBodiesThatFailDoNotOpenTheBreaker(t *testing.T) {
+	down := errors.New("disk")
+	body := func() io.ReadCloser {
+		return io.NopCloser(io.MultiReader(strings.NewReader("abc"), iotest.ErrReader(down)))
+	}
+	for name, getBody := range map[string]func() (io.ReadCloser, error){
+		"GetBody": func() (io.ReadCloser, error) { return body(), nil },
+		"none":    nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, err := guard.New(guard.Policy{Breaker: &breaker.Config{Failures: 1}, Retry: &retry.Policy{MaxAttempts: 1}})
+			require.NoError(t, err)
+			url, client := serve(t, g, "", func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
+			for range 2 {
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, url, body())
+				require.NoError(t, err)
+				req.GetBody = getBody
+				_, err = client.Do(req) //nolint:bodyclose // there is none
+				require.ErrorIs(t, err, down)
+			}
+			read(t, post(t, client, url, "{}")) //nolint:bodyclose // read does
+			assert.Zero(t, g.Stats().InFlight)
 		})
 	}
 }
