@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -126,5 +127,52 @@ func TestAStreamThatBreaksCountsForTheBreaker(t *testing.T) {
 			require.ErrorIs(t, err, breaker.ErrOpen)
 			time.Sleep(time.Minute)
 		}
+	})
+}
+
+// A stream that has begun shows that calls get through: the key is not closed although no call has ended well for 15 minutes.
+func TestAStreamShowsThatCallsGetThrough(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		base := tripper(func(r *http.Request) (*http.Response, error) {
+			switch {
+			case r.URL.Path == "/stream":
+				body, w := io.Pipe()
+				go func() {
+					_, _ = w.Write([]byte("data: {}\n\n"))
+					time.Sleep(time.Hour)
+					_ = w.Close()
+				}()
+				resp := answer(http.StatusOK, "Content-Type: text/event-stream", "")
+				resp.ContentLength, resp.Body = -1, body
+				return resp, nil
+			case time.Since(began) < 18*time.Minute:
+				return answer(http.StatusTooManyRequests, "", "{}"), nil
+			}
+			return answer(http.StatusOK, "", "{}"), nil
+		})
+		g, err := guard.New(guard.Policy{})
+		require.NoError(t, err)
+		client := &http.Client{Transport: headrace.Transport(base, "", headrace.Within(g))}
+		for _, c := range []struct {
+			after time.Duration
+			path  string
+			want  int
+		}{
+			{0, "", http.StatusTooManyRequests}, // for longer than MaxWait
+			{8 * time.Minute, "stream", http.StatusOK},
+			{6 * time.Minute, "", http.StatusOK},
+		} {
+			time.Sleep(c.after)
+			go func() {
+				resp, err := client.Post("https://api.openai.com/"+c.path, "application/json", strings.NewReader("{}"))
+				if assert.NoError(t, err) {
+					assert.Equal(t, c.want, resp.StatusCode, c.path)
+					read(t, resp)
+				}
+			}()
+		}
+		time.Sleep(3 * time.Hour)
+		assert.Zero(t, g.Stats().InFlight)
 	})
 }

@@ -29,7 +29,7 @@ func (k *attempt) answerBreakers() {
 	}
 }
 
-// answerClosed ends the look of k at a key that was closed.
+// answerClosed reports that a call gets through: that ends a look at a closed key, and a key is not closed because nothing does.
 func (k *attempt) answerClosed() {
 	l := k.call.guard.learner
 	if l == nil || l.governor == nil || l.free.Load() {
@@ -40,7 +40,7 @@ func (k *attempt) answerClosed() {
 	if p := k.of(l); p != nil && !k.over && p.handed == nil {
 		l.update(func(now time.Time) {
 			sent, live := l.engine.Sent(p.permit)
-			if live && l.governor.closed.Closed() {
+			if live {
 				f := adaptive.Feedback{Verdict: adaptive.OK}
 				r.now, r.news = now, l.governor.hear(now, sent.Seq, &f, 0)
 			}
