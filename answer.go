@@ -42,7 +42,7 @@ func (x *exchange) answered(r *reply, a inflight.Attempt) {
 				break
 			}
 		}
-		x.follow(r, now)
+		x.follow(r, a, now)
 		return
 	}
 	if resp.StatusCode >= http.StatusBadRequest {

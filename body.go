@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/replay"
 	"github.com/headrace/headrace/throttle"
 )
@@ -28,17 +29,19 @@ type ending struct {
 	came     time.Time   // when it was there
 	heard    bool        // the declared quota was reported to the controller
 	ignore   func() bool // stops listening to the context
+	attempt  inflight.Attempt
 
-	mu   sync.Mutex // guards done and scan
-	done bool
-	scan *scan // nil: the body is of a kind that tells nothing
+	mu      sync.Mutex // guards all below
+	done    bool
+	answers bool  // which was reported to the attempt
+	scan    *scan // nil: the body is of a kind that tells nothing
 }
 
 // follow puts a body into resp that ends the call. The quota that the header declares
 // is reported at once: at the end of a stream it would be out of date.
-func (x *exchange) follow(r *reply, now time.Time) {
+func (x *exchange) follow(r *reply, a inflight.Attempt, now time.Time) {
 	resp := r.resp
-	e := &ending{exchange: x, status: resp.StatusCode, header: resp.Header.Clone(), came: now}
+	e := &ending{exchange: x, status: resp.StatusCode, header: resp.Header.Clone(), came: now, attempt: a}
 	f := x.dialect.Read(now, e.status, e.header, nil)
 	for i := range f.Meters {
 		if f.Meters[i].Known {
@@ -80,13 +83,24 @@ func (b *body) end(err error) {
 
 // saw looks at what passes by.
 func (e *ending) saw(p []byte) {
-	if e.scan == nil {
-		return
+	if len(p) > 0 && e.reads(p) {
+		e.attempt.Answers()
 	}
+}
+
+// reads looks at p, and reports whether it is the first that shows an answer.
+func (e *ending) reads(p []byte) (first bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.scan.write(p)
-	e.exchange.model.saw(p)
+	if e.scan != nil {
+		e.scan.write(p)
+		e.exchange.model.saw(p)
+	}
+	if e.done || e.answers || e.scan != nil && !e.scan.answers() {
+		return false
+	}
+	e.answers = true
+	return true
 }
 
 // end ends the call, the first time. err is nil if the body was closed.

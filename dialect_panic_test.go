@@ -2,9 +2,11 @@ package headrace_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -13,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/presets/dialect"
@@ -103,4 +106,20 @@ func TestTheTraceOfADialectThatBreaks(t *testing.T) {
 	require.NoError(t, resp.Body.Close())
 	require.Len(t, m.ended, 1)
 	assert.ErrorContains(t, m.ended[0].Err, "the dialect did not return")
+}
+
+// After a panic in WithinOf the request is not sent and its body is closed, so that a writer does not wait for ever.
+func TestAHookThatBreaksClosesTheRequestBody(t *testing.T) {
+	rt := headrace.Transport(tripper(func(*http.Request) (*http.Response, error) {
+		t.Error("it was sent")
+		return nil, errors.New("sent")
+	}), "", headrace.WithinOf(func(*http.Request) *guard.Guard { panic("broken") }))
+	for _, length := range []int64{-1, 2} {
+		body := &closes{Reader: strings.NewReader("{}")}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, secretURL, body)
+		require.NoError(t, err)
+		req.ContentLength = length
+		assert.PanicsWithValue(t, "broken", func() { _, _ = rt.RoundTrip(req) }) //nolint:bodyclose // there is none
+		assert.Equal(t, int64(1), body.n.Load(), length)
+	}
 }

@@ -183,6 +183,9 @@ func (x *exchange) failed(r *reply, a inflight.Attempt, err error) {
 			r.feedback.Verdict = adaptive.Transient
 		}
 		r.feedback.Used = throttle.Cost{} // the guard has what was reported, and else what was reserved
+		if x.payload.Failed() {
+			r.feedback.Err = &uploadError{err: err}
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/inside"
 )
 
 // redacted returns u without its user information and query, which may be secret.
@@ -60,6 +61,17 @@ func (f *failure) Timeout() bool {
 	}](f.err)
 	return ok && t.Timeout() || errors.Is(f, context.DeadlineExceeded)
 }
+
+// uploadError is the failure of a request body, which says nothing about the provider: no breaker counts it.
+type uploadError struct {
+	inside.Judged
+
+	err error
+}
+
+func (e *uploadError) Error() string { return e.err.Error() }
+
+func (e *uploadError) Unwrap() error { return e.err }
 
 // fail adds the request to err.
 func (x *exchange) fail(err error) error {

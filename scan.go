@@ -23,6 +23,8 @@ type scan struct {
 	walker jsonwalk.Walker
 
 	begun       bool // an event has ended
+	some        bool // the event that is being read has data
+	answered    bool // an event has ended that has data and is no error
 	first, last []byte
 	early       bool // all that was found was in the first event
 	start       bool // the last finding was in a stream before its answer began
@@ -63,7 +65,16 @@ func (s *scan) passes(event []byte) bool {
 		}
 	}
 	s.begun = true
+	s.answered = s.answered || bytes.HasPrefix(event, []byte("data:")) || bytes.Contains(event, []byte("\ndata:"))
 	return true
+}
+
+// answers reports whether what has passed by begins an answer: heartbeats, such as comments and blanks, do not.
+func (s *scan) answers() bool {
+	if s.stream {
+		return s.answered && s.failure == nil
+	}
+	return s.walker.First() != 0
 }
 
 // tells reports whether a text may be the name of a usage or an error.
@@ -80,7 +91,10 @@ func tells(text []byte) bool {
 }
 
 // data takes a part of what an event says.
-func (s *scan) data(p []byte) { s.walker.Feed(p) }
+func (s *scan) data(p []byte) {
+	s.some = true
+	s.walker.Feed(p)
+}
 
 // endEvent ends an event.
 func (s *scan) endEvent() {
@@ -90,7 +104,8 @@ func (s *scan) endEvent() {
 		s.failure = append(append(s.failure, s.event...), s.cause...)
 		s.failure = append(bytes.TrimSuffix(s.failure, []byte(",")), "}\n\n"...)
 	}
-	s.event, s.cause, s.fails = s.event[:0], s.cause[:0], false
+	s.answered = s.answered || s.some && !s.fails
+	s.event, s.cause, s.fails, s.some = s.event[:0], s.cause[:0], false, false
 	s.walker.Reset()
 }
 

@@ -24,9 +24,10 @@ func (t *transport) noticeRetries(req *http.Request) {
 	if to == nil { // the next one may be observed
 		return
 	}
-	t.told.Do(func() {
-		e := event.New(time.Now(), SDKRetries, req.URL.Host)
-		e.Reason = "the SDK retries too: turn its retries off with WithMaxRetries(0)"
-		emit.Send(to, e)
-	})
+	if t.told.Swap(true) {
+		return
+	}
+	e := event.New(time.Now(), SDKRetries, req.URL.Host)
+	e.Reason = "the SDK retries too: turn its retries off with WithMaxRetries(0)"
+	emit.Send(to, e)
 }

@@ -26,7 +26,7 @@ type transport struct {
 	clock        clock.Clock
 	observer     event.Observer
 	problems     invalid.Problems // of the options and the preset: the error of every request
-	told         sync.Once        // that the SDK retries by itself
+	told         atomic.Bool      // that the SDK retries by itself
 	traces       atomic.Bool      // the base reports its connections
 	writes       atomic.Bool      // the base reports when a request is written
 	alarms       clock.Alarms
@@ -82,33 +82,41 @@ func (t *transport) CloseIdleConnections() {
 
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	x, err := t.prepare(req)
-	if err != nil {
-		if x.payload.Close(); !x.taken && req.Body != nil {
-			_ = req.Body.Close()
+	x := &exchange{t: t, req: req}
+	prepared := false
+	defer func() {
+		if !prepared { // also after a panic in user code
+			x.refuse()
 		}
+	}()
+	if err := x.prepare(); err != nil {
 		return nil, err
 	}
+	prepared = true
 	if x.model != nil {
 		return x.traced()
 	}
 	return x.run(x.observed())
 }
 
-// prepare estimates the cost of req and finds its guard. The exchange has a
-// body to close even if there is an error.
-func (t *transport) prepare(req *http.Request) (*exchange, error) {
-	x := &exchange{t: t, req: req}
-	if err := t.problems.Err(); err != nil {
-		return x, err
+// prepare estimates the cost of the request and finds its guard.
+func (x *exchange) prepare() error {
+	if err := x.t.problems.Err(); err != nil {
+		return err
 	}
-	if req.URL == nil {
-		return x, errors.New("headrace: the request has no URL")
+	if x.req.URL == nil {
+		return errors.New("headrace: the request has no URL")
 	}
-	t.noticeRetries(req)
-	err := x.weigh()
-	if err != nil {
-		err = x.fail(err)
+	x.t.noticeRetries(x.req)
+	if err := x.weigh(); err != nil {
+		return x.fail(err)
 	}
-	return x, err
+	return nil
+}
+
+// refuse closes the body of a request that is not sent.
+func (x *exchange) refuse() {
+	if x.payload.Close(); !x.taken && x.req.Body != nil {
+		_ = x.req.Body.Close() // a RoundTripper has to, and the request has an error already
+	}
 }

@@ -272,6 +272,38 @@ func TestRetriesOfTheSDKAreToldOnce(t *testing.T) {
 	}
 }
 
+// An observer that does not return from the event of one request does not hold up others.
+func TestAnObserverThatBlocksHoldsUpItsOwnRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		returns := make(chan struct{})
+		l, _ := limiter(t)
+		tr := under(fine(), presets.OpenAITier1, l, guard.Policy{Observer: event.Func(func(e event.Event) {
+			if e.Kind == headrace.SDKRetries {
+				<-returns
+			}
+		})})
+		done := 0
+		send := func() {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, secretURL, http.NoBody)
+			assert.NoError(t, err)
+			req.Header.Set("X-Stainless-Retry-Count", "1")
+			resp, err := tr.RoundTrip(req)
+			if assert.NoError(t, err) {
+				read(t, resp)
+			}
+			done++
+		}
+		go send()
+		synctest.Wait()
+		go send()
+		synctest.Wait()
+		assert.Equal(t, 1, done)
+		close(returns)
+		synctest.Wait()
+		assert.Equal(t, 2, done)
+	})
+}
+
 // What an attempt came to is forgotten when the next one has begun.
 func TestAnErrorAfterARefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

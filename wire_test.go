@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -21,10 +22,12 @@ import (
 
 	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/retry"
+	"github.com/headrace/headrace/throttle"
 )
 
 // net/http retries a request by itself if its reused connection breaks during
@@ -77,6 +80,76 @@ func TestAConnectionThatIsRefused(t *testing.T) {
 			for _, end := range b.ended() {
 				assert.Equal(t, adaptive.Unsent, end.Verdict)
 			}
+		})
+	}
+}
+
+// A provider that cannot be reached opens the breaker, unless the caller has given up. What is never sent says nothing about it.
+func TestConnectionsThatFailOpenTheBreaker(t *testing.T) {
+	for name, c := range map[string]struct {
+		url   string
+		dial  func(ended <-chan struct{}, cancel func()) error
+		opens bool
+	}{
+		"refused": {"http://api.openai.com/", func(<-chan struct{}, func()) error { return errors.New("refused") }, true},
+		"no such host": {"http://api.openai.com/", func(<-chan struct{}, func()) error {
+			return &net.DNSError{Err: "no such host", IsNotFound: true}
+		}, true},
+		"longer than the timeout": {"http://api.openai.com/", func(ended <-chan struct{}, _ func()) error {
+			<-ended // net/http goes on dialling
+			return errors.New("late")
+		}, true},
+		"cancelled": {"http://api.openai.com/", func(_ <-chan struct{}, cancel func()) error {
+			cancel()
+			return errors.New("refused")
+		}, false},
+		"another scheme": {"foo://api.openai.com/", nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g, err := guard.New(guard.Policy{
+					Breaker: &breaker.Config{Failures: 1}, Retry: &retry.Policy{MaxAttempts: 1}, Timeout: time.Second,
+				})
+				require.NoError(t, err)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				ended := make(chan struct{})
+				defer close(ended)
+				base := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, c.dial(ended, cancel) }}
+				req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url, http.NoBody)
+				require.NoError(t, err)
+				_, err = headrace.Transport(base, "", headrace.Within(g)).RoundTrip(req) //nolint:bodyclose // there is none
+				require.Error(t, err)
+				err = g.Try(t.Context(), throttle.Cost{}, func(context.Context) error { return nil })
+				assert.Equal(t, c.opens, errors.Is(err, breaker.ErrOpen))
+			})
+		})
+	}
+}
+
+// A request body that fails is the failure of its caller, and says nothing about the provider.
+func TestRequestBodiesThatFailDoNotOpenTheBreaker(t *testing.T) {
+	down := errors.New("disk")
+	body := func() io.ReadCloser {
+		return io.NopCloser(io.MultiReader(strings.NewReader("abc"), iotest.ErrReader(down)))
+	}
+	for name, getBody := range map[string]func() (io.ReadCloser, error){
+		"GetBody": func() (io.ReadCloser, error) { return body(), nil },
+		"none":    nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, err := guard.New(guard.Policy{Breaker: &breaker.Config{Failures: 1}, Retry: &retry.Policy{MaxAttempts: 1}})
+			require.NoError(t, err)
+			url, client := serve(t, g, "", func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
+			for range 2 {
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, url, body())
+				require.NoError(t, err)
+				req.GetBody = getBody
+				_, err = client.Do(req) //nolint:bodyclose // there is none
+				require.ErrorIs(t, err, down)
+			}
+			read(t, post(t, client, url, "{}")) //nolint:bodyclose // read does
+			assert.Zero(t, g.Stats().InFlight)
 		})
 	}
 }

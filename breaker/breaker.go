@@ -26,6 +26,7 @@ type Breaker struct {
 	stats   Stats // its counts
 	news    []news
 	telling bool
+	probed  chan struct{} // of Probed; nil: no caller waits
 }
 
 // New returns a closed breaker. Its error is that of [Config.Validate].
@@ -100,6 +101,7 @@ func (b *Breaker) Reset() {
 	defer b.mu.Unlock()
 	before := b.machine.state
 	b.machine.reset()
+	b.wakeLocked()
 	b.cause, b.stats = nil, Stats{}
 	if before != Closed {
 		b.addNewsLocked(b.nowLocked(), nil, "reset")

@@ -65,19 +65,31 @@ func (m *machine) wait(now instant) time.Duration {
 	switch {
 	case m.at(now) == Open:
 		return m.until - now
-	case m.state == HalfOpen && m.probes >= m.maxProbes:
+	case m.probing():
 		return max(1, m.minOpen/10)
 	default:
 		return 0
 	}
 }
 
-// end counts a call that was admitted in phase; false if that phase is over.
-func (m *machine) end(now instant, phase uint64, o Outcome) bool {
-	if phase != m.phase {
+// probing reports whether probes that are under way hold up other calls.
+func (m *machine) probing() bool { return m.state == HalfOpen && m.probes >= m.maxProbes }
+
+// answers counts a probe that was admitted in phase as a success before it ends; false if it is not one.
+func (m *machine) answers(now instant, phase uint64) bool {
+	if phase != m.phase || m.state != HalfOpen {
 		return false
 	}
-	if m.state == HalfOpen {
+	m.endProbe(now, Success)
+	return true
+}
+
+// end counts a call that was admitted in phase; false if that phase is over. counted says that answers has counted it.
+func (m *machine) end(now instant, phase uint64, o Outcome, counted bool) bool {
+	switch {
+	case phase != m.phase, counted && o != Failure:
+		return false
+	case m.state == HalfOpen:
 		m.endProbe(now, o)
 		return true
 	}

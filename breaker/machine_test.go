@@ -110,7 +110,7 @@ func (p *player) step(t *testing.T, step rune, msg string, args ...any) {
 		if unicode.IsUpper(step) {
 			i = len(p.calls) - 1
 		}
-		p.m.end(p.now, p.calls[i], map[rune]Outcome{'s': Success, 'f': Failure, 'u': Undecided, 'x': 77}[unicode.ToLower(step)])
+		p.m.end(p.now, p.calls[i], map[rune]Outcome{'s': Success, 'f': Failure, 'u': Undecided, 'x': 77}[unicode.ToLower(step)], false)
 		p.calls = append(p.calls[:i], p.calls[i+1:]...)
 	}
 }
@@ -119,7 +119,7 @@ func (p *player) step(t *testing.T, step rune, msg string, args ...any) {
 func TestMachineLooksWithoutTouching(t *testing.T) {
 	m := newMachine(Config{Failures: 1}.withDefaults())
 	m.admit(0)
-	m.end(0, m.phase, Failure)
+	m.end(0, m.phase, Failure, false)
 	before := m
 	for _, now := range []instant{0, 5 * time.Second, 10 * time.Second, time.Hour} {
 		_, _ = m.at(now), m.wait(now)
@@ -139,15 +139,15 @@ func TestMachineRemembers(t *testing.T) {
 	for range 2 {
 		m.admit(begin)
 	}
-	m.end(begin, 0, Failure)
+	m.end(begin, 0, Failure, false)
 	check(begin + time.Hour)
-	m.end(begin, 0, Failure)
+	m.end(begin, 0, Failure, false)
 	check(begin + open + time.Hour)
 	m.admit(begin + open)
 	check(begin + open + time.Hour)
-	m.end(begin+open, m.phase, Success)
+	m.end(begin+open, m.phase, Success, false)
 	m.admit(begin + open)
-	m.end(begin+open, m.phase, Success)
+	m.end(begin+open, m.phase, Success, false)
 	assert.False(t, m.remembers(begin+open), "it is closed")
 	m.trip(begin, math.MaxInt64)
 	assert.True(t, m.remembers(math.MaxInt64), "it is open for ever")

@@ -24,6 +24,7 @@ type record struct {
 	gen      uint64
 	phase    uint64 // in which it was admitted
 	observer event.Observer
+	answers  bool // it counts as a successful probe already
 }
 
 // Failure ends the ticket of a call that failed because of the server, whatever
@@ -57,24 +58,30 @@ func (b *Breaker) endLocked(t Ticket, o Outcome, cause error) bool {
 	if r.gen != t.gen {
 		return false
 	}
-	phase, observer := r.phase, r.observer
+	ended := *r
 	r.gen++
 	r.observer = nil
 	b.free = append(b.free, t.slot)
-	b.countLocked(phase, o, cause, observer)
+	b.countLocked(&ended, o, cause)
+	b.wakeLocked()
 	b.tellLocked()
 	return true
 }
 
-func (b *Breaker) countLocked(phase uint64, o Outcome, cause error, observer event.Observer) {
+func (b *Breaker) countLocked(r *record, o Outcome, cause error) {
 	now, before := b.nowLocked(), b.machine.state
-	if !b.machine.end(now, phase, o) {
+	if !b.machine.end(now, r.phase, o, r.answers) {
 		return
 	}
-	switch {
-	case o == Failure:
+	if o == Failure {
 		b.cause = cause
-	case b.machine.state == Closed && b.machine.failures == 0:
+	}
+	b.addChangeLocked(now, before, r.observer)
+}
+
+// addChangeLocked notes what the outcome of a call has changed about the state before it.
+func (b *Breaker) addChangeLocked(now instant, before State, observer event.Observer) {
+	if b.machine.state == Closed && b.machine.failures == 0 {
 		b.cause = nil
 	}
 	if b.machine.state == before {
@@ -101,6 +108,6 @@ func (b *Breaker) ticketLocked(o event.Observer) Ticket {
 		b.records = append(b.records, record{})
 	}
 	r := &b.records[slot]
-	r.phase, r.observer = b.machine.phase, o
+	r.phase, r.observer, r.answers = b.machine.phase, o, false
 	return Ticket{b, slot, r.gen}
 }

@@ -77,6 +77,92 @@ func TestSlowCallsOfAnotherTime(t *testing.T) {
 	assert.Equal(t, 1, b.Successes())
 }
 
+// A probe that begins to answer counts at once, and again only if it fails.
+func TestAProbeThatAnswers(t *testing.T) {
+	for name, c := range map[string]struct {
+		successes int
+		end       func(breaker.Ticket) bool
+		want      breaker.State
+		counted   int
+	}{
+		"ends well":               {1, func(k breaker.Ticket) bool { return k.End(context.Background(), nil) }, breaker.Closed, 0},
+		"is cancelled":            {1, breaker.Ticket.Cancel, breaker.Closed, 0},
+		"fails":                   {1, func(k breaker.Ticket) bool { return k.Failure(errDown) }, breaker.Open, 0},
+		"one of two ends well":    {2, func(k breaker.Ticket) bool { return k.End(context.Background(), nil) }, breaker.HalfOpen, 1},
+		"one of two is cancelled": {2, breaker.Ticket.Cancel, breaker.HalfOpen, 1},
+		"one of two fails":        {2, func(k breaker.Ticket) bool { return k.Failure(errDown) }, breaker.Open, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, _ := halfOpen(t, breaker.Config{Successes: c.successes})
+			answers := hook.Open[interface{ Answers(k breaker.Ticket) }](b).Answers
+			ticket := allow(t, b)
+			for range 2 {
+				answers(ticket)
+				assert.Equal(t, c.counted, b.Successes())
+				assert.Zero(t, b.Probes())
+			}
+			assert.Equal(t, 1, b.Stats().InFlight)
+			assert.True(t, c.end(ticket))
+			answers(ticket)
+			assert.Equal(t, c.want, b.Stats().State)
+			assert.Zero(t, b.Probes())
+		})
+	}
+}
+
+// Probed reports when the probes under way no longer hold up other calls, whatever ends that.
+func TestProbed(t *testing.T) {
+	answers := func(b *breaker.Breaker, k breaker.Ticket) {
+		hook.Open[interface{ Answers(k breaker.Ticket) }](b).Answers(k)
+	}
+	for name, end := range map[string]func(*breaker.Breaker, breaker.Ticket){
+		"success": func(_ *breaker.Breaker, k breaker.Ticket) { k.End(context.Background(), nil) },
+		"failure": func(_ *breaker.Breaker, k breaker.Ticket) { k.Failure(errDown) },
+		"cancel":  func(_ *breaker.Breaker, k breaker.Ticket) { k.Cancel() },
+		"answers": answers,
+		"reset":   func(b *breaker.Breaker, _ breaker.Ticket) { b.Reset() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, _ := halfOpen(t, breaker.Config{})
+			probed := hook.Open[interface{ Probed() <-chan struct{} }](b).Probed
+			isClosed := func(c <-chan struct{}) bool {
+				select {
+				case <-c:
+					return true
+				default:
+					return false
+				}
+			}
+			assert.True(t, isClosed(probed()), "no probe is under way")
+			probe := allow(t, b)
+			one, other := probed(), probed()
+			assert.False(t, isClosed(one))
+			end(b, probe)
+			assert.True(t, isClosed(one))
+			assert.True(t, isClosed(other))
+			assert.True(t, isClosed(probed()))
+			probe.Cancel()
+		})
+	}
+}
+
+// The answer of a call that was admitted before the breaker opened says nothing about a probe.
+func TestAnAnswerOfAnotherTime(t *testing.T) {
+	b, clock := newBreaker(t, breaker.Config{Failures: 1})
+	answers := hook.Open[interface{ Answers(k breaker.Ticket) }](b).Answers
+	slow := allow(t, b)
+	answers(slow)
+	_ = do(t, b, errDown)
+	answers(slow)
+	clock.Advance(b.Stats().RetryAfter)
+	probe := allow(t, b)
+	answers(slow)
+	answers(breaker.Ticket{})
+	assert.Equal(t, 1, b.Probes())
+	assert.True(t, probe.Cancel())
+	assert.True(t, slow.Cancel())
+}
+
 func TestNothingIsAllocated(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector allocates")

@@ -7,6 +7,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/internal/hook"
 	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/inside"
 )
@@ -26,6 +27,9 @@ func (c *Call) allowed(k *attempt) error {
 		if err == nil {
 			p.ticket = ticket
 			continue
+		}
+		if open := openIn(err); open != nil && open.State == breaker.HalfOpen {
+			c.probe = hook.Open[interface{ Probed() <-chan struct{} }](p.guard.breaker).Probed()
 		}
 		k.cancel(err)
 		if w := inflight.WatcherOf(k.Context); w != nil {
@@ -76,7 +80,13 @@ func (k *attempt) settleBreakers(v adaptive.Verdict, err error) {
 				} else {
 					t.Failure(err)
 				}
-			case adaptive.Hit, adaptive.Overloaded, adaptive.Terminal, adaptive.Unsent:
+			case adaptive.Unsent:
+				if k.unconnected() {
+					t.End(k.Context, err)
+				} else {
+					t.Cancel()
+				}
+			case adaptive.Hit, adaptive.Overloaded, adaptive.Terminal:
 				t.Cancel()
 			case adaptive.Unclassified:
 				t.End(k.Context, err)

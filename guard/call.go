@@ -36,14 +36,16 @@ type Call struct {
 	loose     *looseCall    // the call, if its first attempt was made without admission
 	retry     *retry.Policy // if the guard has none
 	schedule  *retry.Schedule
-	delay     time.Duration // before the next attempt
-	failed    error         // the attempt before it
-	once      bool          // it makes one attempt, and waits for nothing
-	impatient bool          // a deadline before the next attempt ends the call at once
-	request   bool          // it is one of a transport: no guard inside of it is meant instead
-	patient   bool          // MaxWait does not bound it
-	single    bool          // whether and when there is another attempt is left to the caller
-	skip      int           // failures of earlier attempts, which the schedule has to count
+	delay     time.Duration   // before the next attempt
+	probe     <-chan struct{} // what it waits for before that: other calls probe a breaker; nil: nothing
+	probed    time.Duration   // waited for such probes
+	failed    error           // the attempt before it
+	once      bool            // it makes one attempt, and waits for nothing
+	impatient bool            // a deadline before the next attempt ends the call at once
+	request   bool            // it is one of a transport: no guard inside of it is meant instead
+	patient   bool            // MaxWait does not bound it
+	single    bool            // whether and when there is another attempt is left to the caller
+	skip      int             // failures of earlier attempts, which the schedule has to count
 }
 
 // waiting is what a call remembers from one admission to the next.
@@ -103,7 +105,7 @@ func (c *Call) admit(ctx context.Context) (*attempt, error) {
 			if c.wait.hit == nil {
 				c.number++
 			}
-			c.failed = nil
+			c.failed, c.probed = nil, 0
 			k.number, k.queued = c.number, c.wait.queued
 			return k, nil
 		}

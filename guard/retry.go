@@ -34,6 +34,9 @@ func (c *Call) repeats(ctx context.Context, f *adaptive.Feedback, err error) boo
 	case policy.Retryable == nil && open == nil && f.Verdict == adaptive.OK: // an answer, such as a 400
 		return false
 	}
+	if f == nil && c.awaits(ctx, policy, open, err) {
+		return true
+	}
 	if c.schedule == nil {
 		c.schedule = policy.Start()
 		for range c.skip {
@@ -53,7 +56,7 @@ func (c *Call) repeats(ctx context.Context, f *adaptive.Feedback, err error) boo
 	if end, has := intake.Deadline(ctx); c.impatient && has && delay >= time.Until(end) {
 		return false
 	}
-	spent := c.wait.spent + c.wait.until - c.wait.asked + delay
+	spent := c.waited() + delay
 	if most := c.guard.maxWait(); most > 0 && spent >= most && !c.patient {
 		return false // as with a deadline, the failure is the error of the call
 	}
@@ -64,6 +67,34 @@ func (c *Call) repeats(ctx context.Context, f *adaptive.Feedback, err error) boo
 	}
 	return true
 }
+
+// awaits reports whether the call waits until other calls have probed the breaker that rejects it, and prepares for that.
+// It uses up no attempt: the provider may work again, and a probe takes as long as a call.
+func (c *Call) awaits(ctx context.Context, policy *retry.Policy, open *breaker.OpenError, err error) bool {
+	delay, again := policy.Start().Next(err)
+	if c.probe == nil || c.single || !again || c.probeTime() <= 0 {
+		c.probe = nil
+		return false
+	}
+	c.delay, c.failed = delay, err // those that wait together do not run together
+	c.wait = waiting{spent: c.waited()}
+	if w := inflight.WatcherOf(ctx); w != nil {
+		w.Retries(int(c.number), open.RetryAfter, err)
+	}
+	return true
+}
+
+// probeTime is how much longer the call waits for the probes of others.
+func (c *Call) probeTime() time.Duration {
+	left := defaultMaxWait - c.probed
+	if most := c.guard.maxWait(); most > 0 && !c.patient {
+		left = min(left, most-c.waited())
+	}
+	return left
+}
+
+// waited is how long the call has waited by now, as far as MaxWait bounds it.
+func (c *Call) waited() time.Duration { return c.wait.spent + c.wait.until - c.wait.asked }
 
 // longestPause is the longest wait before a retry that a failure may ask for, unless it is a rate limit.
 const longestPause = time.Minute
@@ -93,10 +124,13 @@ func tooLate(ctx context.Context, err error) (yes bool) {
 
 // rest waits for the delay before another attempt. Nothing is held meanwhile.
 func (c *Call) rest(ctx context.Context) error {
-	if d := c.delay; d > 0 && intake.Ended(ctx) == nil {
-		c.sleep(ctx, d)
+	if c.probe != nil && intake.Ended(ctx) == nil {
+		c.outlast(ctx)
 	}
-	c.delay = 0
+	if d := c.delay; d > 0 && intake.Ended(ctx) == nil {
+		c.sleep(ctx, d, nil)
+	}
+	c.delay, c.probe = 0, nil
 	w := inflight.WatcherOf(ctx)
 	if ended := intake.Ended(ctx); ended != nil || w != nil && !w.Rested(ctx) {
 		if ended == nil {
@@ -107,8 +141,18 @@ func (c *Call) rest(ctx context.Context) error {
 	return nil
 }
 
-// sleep waits for d, or until nothing new may begin under ctx.
-func (c *Call) sleep(ctx context.Context, d time.Duration) {
+// outlast waits for the probe of another call.
+func (c *Call) outlast(ctx context.Context) {
+	began := c.guard.clock.Elapsed()
+	c.sleep(ctx, c.probeTime(), c.probe)
+	took := c.guard.clock.Elapsed() - began
+	c.delay = min(c.delay, max(0, c.probeTime()-took))
+	c.probed += took + c.delay
+	c.wait.spent += took + c.delay
+}
+
+// sleep waits for d, until over is closed, unless it is nil, or until nothing new may begin under ctx.
+func (c *Call) sleep(ctx context.Context, d time.Duration, over <-chan struct{}) {
 	waiting, done := intake.Waiting(ctx)
 	defer done()
 	woken := make(chan struct{})
@@ -116,6 +160,7 @@ func (c *Call) sleep(ctx context.Context, d time.Duration) {
 	defer timer.Stop()
 	select {
 	case <-woken:
+	case <-over:
 	case <-waiting.Done():
 	}
 }

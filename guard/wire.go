@@ -48,5 +48,11 @@ func (k *attempt) CountWire(hooks *httptrace.ClientTrace) {
 	k.hooks = hooks
 }
 
+// unconnected reports whether net/http has asked for a connection and got none: the provider cannot be reached.
+func (k *attempt) unconnected() bool {
+	asked, got := k.Wire()
+	return asked > 0 && got == 0
+}
+
 // Wire implements inflight.Attempt.
 func (k *attempt) Wire() (asked, got int64) { return k.wire.asked.Load(), k.wire.got.Load() }

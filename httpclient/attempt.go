@@ -33,6 +33,7 @@ type attempt struct {
 	late   atomic.Pointer[Error] // why its unread body was closed
 	own    atomic.Pointer[ownError]
 	ticket breaker.Ticket
+	begins atomic.Bool // the breaker knows that the body has begun
 	body   body
 
 	conn     atomic.Pointer[connection] // the last one that it was given

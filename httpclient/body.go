@@ -44,6 +44,9 @@ func (b *body) Read(p []byte) (int, error) {
 	b.a.reading.Store(int64(b.a.call.client.watch.now()))
 	n, err := b.from.Read(p)
 	b.a.reading.Store(0)
+	if n > 0 && !b.refused {
+		b.a.answers()
+	}
 	if b.left -= int64(n); b.left < 0 {
 		n, err = n-1, &tooLongError{"MaxResponse", b.a.call.client.config.MaxResponse}
 	}

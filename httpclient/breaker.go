@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+
+	"github.com/headrace/headrace/breaker"
+	"github.com/headrace/headrace/internal/hook"
 )
 
 const statusOverloaded = 529 // not registered with IANA, used by Anthropic
@@ -32,6 +35,16 @@ func (a *attempt) judge(resp *http.Response) {
 	case s >= http.StatusInternalServerError:
 		a.ticket.Failure(fmt.Errorf("status %d", s))
 	}
+}
+
+// answers reports to the breaker that the body of an answer has begun: other calls do not wait for the end of a long one to know
+// that the server answers.
+func (a *attempt) answers() {
+	b := a.call.client.config.Breaker
+	if b == nil || a.begins.Swap(true) {
+		return
+	}
+	hook.Open[interface{ Answers(t breaker.Ticket) }](b).Answers(a.ticket)
 }
 
 // endTicket ends the ticket if judge has not.

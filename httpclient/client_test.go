@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/jonboulle/clockwork"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -321,6 +322,35 @@ func TestBreakerHearsOfABrokenBody(t *testing.T) {
 	err = get(t, newClient(t, func(c *httpclient.Config) { c.Breaker = b }), "http://"+address)
 	require.Error(t, err)
 	assert.Equal(t, breaker.Open, b.Stats().State)
+}
+
+// A long answer to the probe of a breaker does not hold up other calls until its end.
+func TestBreakerHearsOfABodyThatBegins(t *testing.T) {
+	fails := atomic.Bool{}
+	fails.Store(true)
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if fails.Load() {
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		_, _ = w.Write([]byte("a"))
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
+	clock := clockwork.NewFakeClock()
+	b, err := breaker.New(breaker.Config{Failures: 1, Successes: 1, Clock: clock})
+	require.NoError(t, err)
+	c := newClient(t, func(c *httpclient.Config) { c.Breaker = b })
+	do(t, c, request(t, "GET", s.URL, nil))
+	fails.Store(false)
+	clock.Advance(time.Minute)
+	resp, err := c.Do(request(t, "GET", s.URL, nil))
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	assert.Equal(t, breaker.HalfOpen, b.Stats().State)
+	_, err = resp.Body.Read(make([]byte, 1))
+	require.NoError(t, err)
+	assert.Equal(t, breaker.Closed, b.Stats().State)
 }
 
 // Closing an unread refusal makes its connection reusable.

@@ -31,6 +31,9 @@ type Attempt interface {
 	// Hold admits no other call until the attempt ends: the provider is about to
 	// say for how long, in the body of a response that is being read.
 	Hold()
+	// Answers says that a response has begun that is no failure so far and goes on, as
+	// a stream does: other calls do not wait for its end to know that the provider answers.
+	Answers()
 	// Timeout is that of the policy; 0 means none.
 	Timeout() time.Duration
 	// CountWire has requests under the context of the attempt counted by Wire. It is

@@ -5,7 +5,8 @@ package inside
 // packages of headrace can name it, so no other node has that method by accident.
 type Key struct{}
 
-// Judged is embedded in an error after each of its parts has been judged by itself.
+// Judged is embedded in an error that says nothing about a provider: each of its parts has been judged by itself, or it
+// is that of a caller.
 type Judged struct{}
 
 // Inside marks the error.

@@ -19,6 +19,7 @@ type attempts interface {
 	next() (io.ReadCloser, error)
 	under(ctx context.Context) // sets the context of the next attempts
 	replayable() bool
+	failed() bool // the body itself has failed
 	settle()
 }
 
@@ -151,6 +152,9 @@ func (b *Body) Peek() io.Reader {
 // Replayable reports whether Next has a body for another attempt. One without
 // GetBody can be handed on as long as all that was read of it is kept.
 func (b *Body) Replayable() bool { return b.parts == nil || b.parts.replayable() }
+
+// Failed reports whether the body itself has failed while it was read.
+func (b *Body) Failed() bool { return b.parts != nil && b.parts.failed() }
 
 // Next puts the body for the next attempt into out, a copy of the request, with
 // a GetBody for net/http's own use. The attempt before loses its body, even if it

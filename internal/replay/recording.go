@@ -56,8 +56,17 @@ func (r *recording) under(ctx context.Context) {
 func (r *recording) replayable() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return !r.over && (r.err == nil || r.err == io.EOF) //nolint:errorlint // readers return it as it is
+	return !r.over && !broken(r.err)
 }
+
+func (r *recording) failed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return broken(r.err)
+}
+
+// broken reports whether a Read that returned err has failed.
+func broken(err error) bool { return err != nil && err != io.EOF } //nolint:errorlint // readers return it as it is
 
 // settle says that no other attempt will follow.
 func (r *recording) settle() {

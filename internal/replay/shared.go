@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 )
 
 var errNoBody = errors.New("replay: GetBody returned neither a body nor an error")
@@ -50,6 +51,12 @@ func (*shared) under(context.Context) {} // it is in memory
 
 func (*shared) replayable() bool { return true }
 
+func (s *shared) failed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last != nil && s.last.failed.Load()
+}
+
 // settle closes the body if no attempt has it.
 func (s *shared) settle() {
 	s.mu.Lock()
@@ -73,6 +80,8 @@ type handle struct {
 	reading sync.Mutex // held while from is read
 	closing sync.Mutex // held while from is closed
 
+	failed atomic.Bool // a Read of from has, before it was closed
+
 	mu     sync.Mutex // guards closed
 	closed bool
 }
@@ -89,7 +98,13 @@ func (h *handle) Read(p []byte) (int, error) {
 	}
 	h.sent.begin()
 	defer h.sent.end()
-	return h.from.Read(p)
+	n, err := h.from.Read(p)
+	if broken(err) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.failed.Store(h.failed.Load() || !h.closed)
+	}
+	return n, err
 }
 
 // Close implements io.Closer.
