@@ -15,6 +15,7 @@ import (
 	"github.com/headrace/headrace/internal/clock"
 	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/quota"
+	"github.com/headrace/headrace/service/internal/asleep"
 	"github.com/headrace/headrace/service/internal/rules"
 	"github.com/headrace/headrace/throttle"
 )
@@ -24,6 +25,7 @@ type Options struct {
 	Store  quota.Store
 	Config *rules.Config
 	Clock  clockwork.Clock          // nil: the real one
+	Asleep func() time.Duration     // how long this machine has been suspended in all; nil: as the system says
 	See    func(Observation)        // every answer; nil: not
 	Shift  func(jump time.Duration) // the clock of the store has jumped; nil: not
 	Outage func(err error)          // the store has failed, called again every minute; a nil err: it answers again. nil: not
@@ -84,11 +86,14 @@ func New(o Options) (*Decider, error) {
 	d := &Decider{
 		raw: o.Store, fallback: fallback, local: quota.NewMemoryStore(o.Clock), runtime: r,
 		permits: newPermits(o.Config.Key, r.Permits.MaxAge, r.Store == rules.Memory), clock: clock.New(o.Clock), see: o.See,
-		skew: skew{shift: o.Shift}, outage: o.Outage, damage: o.Damage,
+		skew: skew{shift: o.Shift, asleep: o.Asleep}, outage: o.Outage, damage: o.Damage,
 	}
 	d.guarded = &skewGuard{fallback, d}
 	if d.see == nil {
 		d.see = func(Observation) {}
+	}
+	if d.skew.asleep == nil {
+		d.skew.asleep = asleep.Total
 	}
 	d.rules.Store(o.Config.Rules)
 	d.life, d.end = context.WithCancel(context.Background()) //nolint:gosec // Close calls it
