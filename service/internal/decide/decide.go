@@ -2,8 +2,9 @@ package decide
 
 import (
 	"context"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -47,8 +48,8 @@ type Observation struct {
 type Decider struct {
 	raw      quota.Store
 	fallback *quota.FallbackStore
-	guarded  *skewGuard  // fallback, with the guard against clocks that jump
-	local    quota.Store // marks of ended permits that are not in the store: of a store in memory, or of an outage
+	guarded  *skewGuard // fallback, with the guard against clocks that jump
+	ended    ended      // permits that have no mark in the store: of a store in memory, or of an outage
 	runtime  rules.Runtime
 	rules    atomic.Pointer[rules.Set]
 	permits  permits
@@ -84,10 +85,11 @@ func New(o Options) (*Decider, error) {
 		return nil, err
 	}
 	d := &Decider{
-		raw: o.Store, fallback: fallback, local: quota.NewMemoryStore(o.Clock), runtime: r,
+		raw: o.Store, fallback: fallback, runtime: r,
 		permits: newPermits(o.Config.Key, r.Permits.MaxAge, r.Store == rules.Memory), clock: clock.New(o.Clock), see: o.See,
 		skew: skew{shift: o.Shift, asleep: o.Asleep}, outage: o.Outage, damage: o.Damage,
 	}
+	d.ended = newEnded(d.permits.life)
 	d.guarded = &skewGuard{fallback, d}
 	if d.see == nil {
 		d.see = func(Observation) {}
@@ -262,10 +264,6 @@ func (d *Decider) endPermit(ctx context.Context, text string, actual []int64) er
 			costs[i].Points = min(costs[i].Points, mostCharged(&t.Demands[i]))
 		}
 	}
-	marks := d.raw
-	if d.permits.own || strings.HasPrefix(t.ID, localTicket) { // marks would displace limits from a store in memory
-		marks = d.local
-	}
 	// A jump of the clock may have forgotten the mark.
 	if wait := d.skew.wait(d.clock.Elapsed()); wait > 0 {
 		return &UnavailableError{Reason: ClockSkew, RetryAfter: atLeast(wait)}
@@ -277,11 +275,11 @@ func (d *Decider) endPermit(ctx context.Context, text string, actual []int64) er
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), d.runtime.Timeout, errTimeout)
 	defer cancel()
 	// The mark comes first: a permit that is ended twice at once ends once, on any replica.
-	g, err := marks.Take(ctx, quota.Request{Demands: []quota.Demand{{Key: prefix + "ended/" + p.id, Limits: d.permits.once, Cost: one}}})
+	first, err := d.mark(ctx, &p)
 	switch {
 	case err != nil:
 		return unavailable(err, asks)
-	case g.Wait > 0:
+	case !first:
 		return &PermitError{Problem: "ended"}
 	}
 	if costs == nil {
@@ -296,6 +294,17 @@ func (d *Decider) endPermit(ctx context.Context, text string, actual []int64) er
 		return unavailable(err, asks)
 	}
 	return nil
+}
+
+// mark notes that p ends, and reports whether it had not ended before. In a store in memory the mark would take the room of a limit.
+func (d *Decider) mark(ctx context.Context, p *permit) (first bool, err error) {
+	if p.local {
+		return d.ended.add(binary.LittleEndian.Uint64(p.mac), d.clock.Elapsed()), nil
+	}
+	g, err := d.raw.Take(ctx, quota.Request{Demands: []quota.Demand{{
+		Key: prefix + "ended/" + hex.EncodeToString(p.mac), Limits: d.permits.once, Cost: one,
+	}}})
+	return g.Wait == 0, err
 }
 
 // mostCharged is how much of d a settlement can charge: a number in a request must not stop calls for days. A bucket keeps
