@@ -8,15 +8,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/headrace/headrace/internal/http2dead"
 	"github.com/headrace/headrace/internal/panics"
-)
-
-// A connection over HTTP/2 that died without a word shows in these. They are what the measurements of this project
-// were made with.
-const (
-	pingAfter    = 15 * time.Second
-	pingTimeout  = 5 * time.Second
-	writeTimeout = 15 * time.Second
 )
 
 // newTransport makes the innermost round tripper. c must be complete.
@@ -40,9 +33,7 @@ func newTransport(c Config, conns *connections) *http.Transport {
 		DisableCompression:     c.NoDecompression,
 		Protocols:              protocols,
 		ForceAttemptHTTP2:      !c.NoHTTP2,
-		HTTP2: &http.HTTP2Config{
-			SendPingTimeout: pingAfter, PingTimeout: pingTimeout, WriteByteTimeout: writeTimeout,
-		},
+		HTTP2:                  http2dead.Config(),
 	}
 }
 

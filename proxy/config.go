@@ -9,6 +9,7 @@ import (
 
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/internal/http2dead"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/internal/line"
 	"github.com/headrace/headrace/internal/replay"
@@ -65,7 +66,8 @@ type Config struct {
 	// Log receives panics, without their values, which may repeat a secret; their requests get a 500.
 	// If it is nil, a panic reaches the http.Server. That of Proxy.Server discards it.
 	Log *slog.Logger
-	// Base sends requests. The default is an http.Transport with many idle connections.
+	// Base sends requests. The default is an http.Transport with many idle connections, which closes a connection over
+	// HTTP/2 that does not respond for 20 seconds.
 	Base http.RoundTripper
 }
 
@@ -112,12 +114,12 @@ func (c *Config) fill() {
 	c.Policy.Observer = event.Tee(c.Policy.Observer, c.Observer)
 }
 
-// newBase returns a transport that keeps a connection for each call in flight.
-func newBase() http.RoundTripper {
+// newBase returns a transport that keeps a connection for each call in flight, and closes dead ones.
+func newBase() *http.Transport {
 	t := &http.Transport{Proxy: http.ProxyFromEnvironment}
 	if d, ok := http.DefaultTransport.(*http.Transport); ok {
 		t = d.Clone()
 	}
-	t.MaxIdleConns, t.MaxIdleConnsPerHost = 4096, 1024
+	t.MaxIdleConns, t.MaxIdleConnsPerHost, t.HTTP2 = 4096, 1024, http2dead.Config()
 	return t
 }

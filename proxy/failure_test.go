@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -282,6 +283,8 @@ func TestWhyAnUpstreamIsNotReached(t *testing.T) {
 		"the name lookup failed":                  &net.OpError{Op: "dial", Err: &net.DNSError{Err: "server misbehaving", Name: "secret.test"}},
 		"the connection was refused":              &net.OpError{Op: "dial", Err: errors.New("secret")},
 		"no connection could be made in time":     &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded},
+		"Raise its limit on open files (ulimit":   &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)},
+		"Raise its limit on open files":           &net.OpError{Op: "dial", Err: &net.DNSError{Err: "dial udp: too many open files", Name: "secret.test"}},
 		"the connection broke":                    &net.OpError{Op: "read", Err: errors.New("secret")},
 		"its certificate is not valid":            &tls.CertificateVerificationError{Err: errors.New("secret")},
 		"failed before there was an answer":       errors.New("secret"),

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+	_ "time/tzdata" // limits name time zones, which neither Windows nor an empty container knows
 
 	"github.com/headrace/headrace/cmd/headrace/internal/command"
 	"github.com/headrace/headrace/cmd/headrace/internal/run"

@@ -2,8 +2,9 @@ package decide
 
 import (
 	"context"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/headrace/headrace/internal/clock"
 	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/quota"
+	"github.com/headrace/headrace/service/internal/asleep"
 	"github.com/headrace/headrace/service/internal/rules"
 	"github.com/headrace/headrace/throttle"
 )
@@ -24,6 +26,7 @@ type Options struct {
 	Store  quota.Store
 	Config *rules.Config
 	Clock  clockwork.Clock          // nil: the real one
+	Asleep func() time.Duration     // how long this machine has been suspended in all; nil: as the system says
 	See    func(Observation)        // every answer; nil: not
 	Shift  func(jump time.Duration) // the clock of the store has jumped; nil: not
 	Outage func(err error)          // the store has failed, called again every minute; a nil err: it answers again. nil: not
@@ -45,8 +48,8 @@ type Observation struct {
 type Decider struct {
 	raw      quota.Store
 	fallback *quota.FallbackStore
-	guarded  *skewGuard  // fallback, with the guard against clocks that jump
-	local    quota.Store // marks of ended permits that are not in the store: of a store in memory, or of an outage
+	guarded  *skewGuard // fallback, with the guard against clocks that jump
+	ended    ended      // permits that have no mark in the store: of a store in memory, or of an outage
 	runtime  rules.Runtime
 	rules    atomic.Pointer[rules.Set]
 	permits  permits
@@ -82,13 +85,17 @@ func New(o Options) (*Decider, error) {
 		return nil, err
 	}
 	d := &Decider{
-		raw: o.Store, fallback: fallback, local: quota.NewMemoryStore(o.Clock), runtime: r,
+		raw: o.Store, fallback: fallback, runtime: r,
 		permits: newPermits(o.Config.Key, r.Permits.MaxAge, r.Store == rules.Memory), clock: clock.New(o.Clock), see: o.See,
-		skew: skew{shift: o.Shift}, outage: o.Outage, damage: o.Damage,
+		skew: skew{shift: o.Shift, asleep: o.Asleep}, outage: o.Outage, damage: o.Damage,
 	}
+	d.ended = newEnded(d.permits.life)
 	d.guarded = &skewGuard{fallback, d}
 	if d.see == nil {
 		d.see = func(Observation) {}
+	}
+	if d.skew.asleep == nil {
+		d.skew.asleep = asleep.Total
 	}
 	d.rules.Store(o.Config.Rules)
 	d.life, d.end = context.WithCancel(context.Background()) //nolint:gosec // Close calls it
@@ -257,10 +264,6 @@ func (d *Decider) endPermit(ctx context.Context, text string, actual []int64) er
 			costs[i].Points = min(costs[i].Points, mostCharged(&t.Demands[i]))
 		}
 	}
-	marks := d.raw
-	if d.permits.own || strings.HasPrefix(t.ID, localTicket) { // marks would displace limits from a store in memory
-		marks = d.local
-	}
 	// A jump of the clock may have forgotten the mark.
 	if wait := d.skew.wait(d.clock.Elapsed()); wait > 0 {
 		return &UnavailableError{Reason: ClockSkew, RetryAfter: atLeast(wait)}
@@ -272,11 +275,11 @@ func (d *Decider) endPermit(ctx context.Context, text string, actual []int64) er
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), d.runtime.Timeout, errTimeout)
 	defer cancel()
 	// The mark comes first: a permit that is ended twice at once ends once, on any replica.
-	g, err := marks.Take(ctx, quota.Request{Demands: []quota.Demand{{Key: prefix + "ended/" + p.id, Limits: d.permits.once, Cost: one}}})
+	first, err := d.mark(ctx, &p)
 	switch {
 	case err != nil:
 		return unavailable(err, asks)
-	case g.Wait > 0:
+	case !first:
 		return &PermitError{Problem: "ended"}
 	}
 	if costs == nil {
@@ -291,6 +294,17 @@ func (d *Decider) endPermit(ctx context.Context, text string, actual []int64) er
 		return unavailable(err, asks)
 	}
 	return nil
+}
+
+// mark notes that p ends, and reports whether it had not ended before. In a store in memory the mark would take the room of a limit.
+func (d *Decider) mark(ctx context.Context, p *permit) (first bool, err error) {
+	if p.local {
+		return d.ended.add(binary.LittleEndian.Uint64(p.mac), d.clock.Elapsed()), nil
+	}
+	g, err := d.raw.Take(ctx, quota.Request{Demands: []quota.Demand{{
+		Key: prefix + "ended/" + hex.EncodeToString(p.mac), Limits: d.permits.once, Cost: one,
+	}}})
+	return g.Wait == 0, err
 }
 
 // mostCharged is how much of d a settlement can charge: a number in a request must not stop calls for days. A bucket keeps

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -94,6 +95,7 @@ type fixture struct {
 	store *shaky
 	clock *clockwork.FakeClock
 	seen  chan decide.Observation
+	slept atomic.Int64 // how long the machine was suspended in all
 }
 
 // start returns a decider of a configuration, over a store of its own.
@@ -109,7 +111,8 @@ func startOn(t *testing.T, text string, clock *clockwork.FakeClock, store *shaky
 	require.NoError(t, err)
 	c.Runtime.Timeout = 30 * time.Second // it is real time: a busy machine is no outage
 	f := &fixture{store: store, clock: clock, seen: make(chan decide.Observation, 10_000)}
-	f.Decider, err = decide.New(decide.Options{Store: store, Config: c, Clock: clock, See: func(o decide.Observation) {
+	asleep := func() time.Duration { return time.Duration(f.slept.Load()) }
+	f.Decider, err = decide.New(decide.Options{Store: store, Config: c, Clock: clock, Asleep: asleep, See: func(o decide.Observation) {
 		select {
 		case f.seen <- o:
 		default:

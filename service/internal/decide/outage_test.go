@@ -263,6 +263,35 @@ func TestTheProbeSeesAJump(t *testing.T) {
 	assert.Equal(t, before, f.store.takes)
 }
 
+// While the machine is suspended its monotonic clock stands still: the clock of the store has not jumped.
+func TestASuspensionIsNoJump(t *testing.T) {
+	f := start(t, limits)
+	pass := func(store, asleep time.Duration) (decide.Result, error) {
+		f.store.set(func(s *shaky) { s.ahead += store })
+		f.slept.Add(int64(asleep))
+		return f.Check(t.Context(), search(1))
+	}
+	for _, night := range []time.Duration{8 * time.Hour, 5 * time.Second, 9 * time.Hour} {
+		r, err := pass(night, night)
+		require.NoError(t, err)
+		assert.True(t, r.Allowed)
+	}
+	f.clock.Advance(time.Second)
+	f.idle(t)
+	_, err := pass(0, 2*time.Hour) // the store's clock stood still as well
+	require.NoError(t, err)
+	require.Zero(t, f.Health(t.Context()).Jumps)
+	f.clock.Advance(time.Second)
+	f.idle(t)
+
+	_, err = pass(time.Hour+30*time.Second, time.Hour)
+	assert.Equal(t, 30*time.Second, unavailable(t, err).RetryAfter, "it has jumped as well")
+	f.clock.Advance(30 * time.Second)
+	_, err = pass(time.Minute, 0)
+	assert.Equal(t, time.Minute, unavailable(t, err).RetryAfter, "an earlier suspension is no reason")
+	assert.Equal(t, int64(2), f.Health(t.Context()).Jumps)
+}
+
 // Clocks run apart a little, for as long as it may be; many small jumps are jumps.
 func TestDriftIsNoJump(t *testing.T) {
 	f := start(t, limits)

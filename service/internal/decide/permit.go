@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
-	"encoding/hex"
 	"hash"
 	"strings"
 	"sync"
@@ -31,6 +30,7 @@ type permits struct {
 	issuer string     // of this process
 	maxAge time.Duration
 	once   throttle.Limits // of the mark that a permit has ended
+	life   time.Duration   // of the mark
 	own    bool            // the store is of this process, and so are its permits
 }
 
@@ -42,10 +42,11 @@ func newPermits(key []byte, maxAge time.Duration, own bool) permits {
 	sum := hmac.New(sha256.New, key)
 	_, _ = sum.Write([]byte("headrace permit"))
 	key = sum.Sum(nil)
+	life := maxAge + 2*clockSlack
 	return permits{
 		&sync.Pool{New: func() any { return &maker{mac: hmac.New(sha256.New, key)} }}, rand.Text()[:8], maxAge,
-		throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, maxAge+2*clockSlack).Of(throttle.Points)}},
-		own,
+		throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, life).Of(throttle.Points)}},
+		life, own,
 	}
 }
 
@@ -91,7 +92,8 @@ func (p *permits) write(t *quota.Ticket, asks []ask, now time.Time) string {
 
 // permit is a permit that was read.
 type permit struct {
-	id     string // unique among all permits
+	mac    []byte // unique among all permits
+	local  bool   // what it took is known to the process that issued it alone
 	ticket quota.Ticket
 	checks []Check
 	costs  []int64
@@ -116,7 +118,7 @@ func (p *permits) read(text string, now time.Time) (permit, error) {
 	}
 	r := reader{b: b}
 	version, issued, issuer := r.byte(), r.varint(), r.text()
-	x := permit{id: hex.EncodeToString(mac), ticket: quota.Ticket{ID: r.text(), At: r.varint(), Token: r.varint()}}
+	x := permit{mac: mac, ticket: quota.Ticket{ID: r.text(), At: r.varint(), Token: r.varint()}}
 	for n := r.uvarint(); n > 0 && !r.bad; n-- {
 		c := Check{Scope: r.text(), Identifier: r.text(), Resource: r.text(), Tokens: r.varint()}
 		x.checks, x.costs = append(x.checks, c), append(x.costs, r.varint())
@@ -128,8 +130,9 @@ func (p *permits) read(text string, now time.Time) (permit, error) {
 	if age := now.Sub(time.Unix(issued, 0)); age > p.maxAge || age < -clockSlack {
 		return permit{}, &PermitError{Problem: "expired"}
 	}
-	if (p.own || strings.HasPrefix(x.ticket.ID, localTicket)) && issuer != p.issuer {
-		return permit{}, unknown // what it took is known to the process that issued it alone
+	x.local = p.own || strings.HasPrefix(x.ticket.ID, localTicket)
+	if x.local && issuer != p.issuer {
+		return permit{}, unknown
 	}
 	return x, nil
 }

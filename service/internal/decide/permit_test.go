@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -218,6 +219,23 @@ func TestPermitsAfterAJump(t *testing.T) {
 	assert.Equal(t, decide.ClockSkew, unavailable(t, f.Cancel(t.Context(), r.Permit)).Reason)
 	f.clock.Advance(time.Minute)
 	require.NoError(t, f.Cancel(t.Context(), r.Permit))
+}
+
+// Permits may end all the time. With limits in memory, one that has ended takes little memory.
+func TestEndedPermitsTakeLittleMemory(t *testing.T) {
+	f := start(t, limits)
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	const permits = 20_000
+	before := heap()
+	for range permits {
+		require.NoError(t, f.Cancel(t.Context(), f.check(t, search(1)).Permit))
+	}
+	assert.Less(t, int64(heap()-before)/permits, int64(100), "bytes of a permit")
 }
 
 func TestSettleValidates(t *testing.T) {

@@ -1,6 +1,10 @@
 package command
 
-import "time"
+import (
+	"crypto/tls"
+	"log/slog"
+	"time"
+)
 
 // Again is the command line that goes on.
 func Again(args []string, fresh bool) []string { return again(args, fresh) }
@@ -13,3 +17,8 @@ func Patient(grace time.Duration) time.Duration { return (&Program{calls: grace}
 
 // Replace replaces the content of a file.
 func Replace(path string, text []byte) error { return replace(path, text) }
+
+// TLS returns the configuration of the flags with these files.
+func TLS(cert, key, clientCA string, log *slog.Logger) (*tls.Config, error) {
+	return (&tlsFlags{TLSCert: cert, TLSKey: key, TLSClientCA: clientCA}).tls(log)
+}

@@ -46,17 +46,18 @@ func (c *proxyCommand) Run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return err
 	}
+	to := terminal.Writer(p.Stderr)
+	log := logTo(to, c.LogLevel, c.LogFormat)
 	config.Token, config.Hosts, config.Origins = c.Token, c.Host, c.Origin
-	if config.TLS, err = c.tls(); err != nil {
+	if config.TLS, err = c.tls(log); err != nil {
 		return err
 	}
 	if c.Grace < 0 {
 		return &settings.Error{Flag: "--grace", Problem: fmt.Sprintf("%v is negative", c.Grace)}
 	}
-	to := terminal.Writer(p.Stderr)
 	g, err := gateway.Open(ctx, gateway.Options{
 		Proxy: config, Address: c.Addr, Dashboard: at(c.Dashboard), Metrics: at(c.Metrics), Token: cmp.Or(c.DashboardToken, c.Token),
-		Share: gateway.Share{Address: c.Share}, Log: logTo(to, c.LogLevel, c.LogFormat), Getenv: p.Getenv,
+		Share: gateway.Share{Address: c.Share}, Log: log, Getenv: p.Getenv,
 	})
 	if err != nil {
 		return err

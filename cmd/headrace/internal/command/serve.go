@@ -74,14 +74,13 @@ func (c *serveCommand) Run(ctx context.Context, p *Program) error {
 	if c.Check {
 		return c.check(p)
 	}
-	config, err := c.config(p)
+	to, where := terminal.Writer(p.Stderr), "memory"
+	config, err := c.config(p, logTo(to, c.LogLevel, c.LogFormat))
 	if err != nil {
 		return err
 	}
-	to, where := terminal.Writer(p.Stderr), "memory"
 	members := &mounted{}
 	config.Group = members
-	config.Log = logTo(to, c.LogLevel, c.LogFormat)
 	flush, err := trace(ctx, p, &config)
 	if err != nil {
 		return err
@@ -149,9 +148,9 @@ func trace(ctx context.Context, p *Program, config *service.Config) (flush func(
 }
 
 // config returns the configuration of the flags.
-func (c *serveCommand) config(p *Program) (service.Config, error) {
-	own, err := c.tls()
-	return service.Config{File: p.given.path, TLS: own, Insecure: c.Insecure, Hosts: c.Host}, err
+func (c *serveCommand) config(p *Program, log *slog.Logger) (service.Config, error) {
+	own, err := c.tls(log)
+	return service.Config{File: p.given.path, TLS: own, Insecure: c.Insecure, Hosts: c.Host, Log: log}, err
 }
 
 // unserved converts an error of service.New: a mistake in the file is a usage error.

@@ -103,7 +103,7 @@ func (j *Job) stream(ctx context.Context, b *batch, in io.Reader, answers *room,
 	if j.scan != nil {
 		flow.Expect(ctx, b.Name(), int(j.scan.Lines))
 	}
-	for r, err := range b.Stream(ctx, j.input(ctx, in)) {
+	for r, err := range b.Stream(ctx, j.input(ctx, in, answers)) {
 		if err != nil {
 			return errors.Join(lost, err)
 		}
@@ -144,8 +144,8 @@ func (j *Job) firsts() func(*requests.Request) bool {
 	}
 }
 
-// input yields the requests as they are started.
-func (j *Job) input(ctx context.Context, in io.Reader) iter.Seq2[requests.Request, error] {
+// input yields the requests as they are started, each when there is room for its answer.
+func (j *Job) input(ctx context.Context, in io.Reader, answers *room) iter.Seq2[requests.Request, error] {
 	all := j.scan.Mark(j.read(in))
 	if j.scan == nil {
 		all = interruptible(ctx, all)
@@ -156,6 +156,7 @@ func (j *Job) input(ctx context.Context, in io.Reader) iter.Seq2[requests.Reques
 				j.outcome.input = err
 				return
 			}
+			answers.begin(ctx)
 			if !yield(q, nil) || q.Bad != "" && j.Strict { // later lines would race with it to be the one that is named
 				return
 			}

@@ -16,10 +16,7 @@ func (j *Job) caller(stop context.CancelCauseFunc) (*caller, error) {
 	}
 	c := &caller{
 		Run: j.Run, once: j.idempotencyKey, stop: stop, say: j.say, reach: reach{host: j.Base.Host, proxy: via, maxWait: j.MaxWait},
-		alike: alike{off: j.MaxFailures != nil}, hard: j.guard.Stats().Limits.Windows,
-	}
-	if !j.Ordered { // there, an early result stays in memory until the others are read
-		c.room = newRoom(mostAnswers)
+		alike: alike{off: j.MaxFailures != nil}, hard: j.guard.Stats().Limits.Windows, room: newRoom(mostAnswers, j.Ordered),
 	}
 	config := httpclient.Config{
 		Service: j.Base.Host, UserAgent: j.Agent, NoIDs: true, MaxResponse: mostResponse,

@@ -112,7 +112,7 @@ func (o *Outcome) Count(r *results.Result) { o.count(r) }
 // StrictLines returns the number of requests that a run with --strict starts.
 func StrictLines(in io.Reader) (n int) {
 	j := Job{Run: &settings.Run{Flags: settings.Flags{Strict: true}, Base: &url.URL{Scheme: "http", Host: "h"}}}
-	for _, err := range j.input(context.Background(), in) {
+	for _, err := range j.input(context.Background(), in, nil) {
 		if err == nil {
 			n++
 		}

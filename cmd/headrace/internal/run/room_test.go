@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -23,10 +24,17 @@ import (
 )
 
 // answers is a service with responses of a length that depends on the request.
-type answers struct{}
+type answers struct {
+	calls atomic.Int64
+	held  chan struct{} // when a request that says so is answered
+}
 
-func (answers) RoundTrip(req *http.Request) (*http.Response, error) {
+func (a *answers) RoundTrip(req *http.Request) (*http.Response, error) {
 	text, _ := io.ReadAll(req.Body)
+	a.calls.Add(1)
+	if bytes.Contains(text, []byte(`"held"`)) {
+		<-a.held
+	}
 	resp := &http.Response{
 		StatusCode: http.StatusOK, Header: http.Header{}, ContentLength: -1,
 		Body: io.NopCloser(bytes.NewReader(bytes.Replace(text, []byte(`"long"`), []byte(`"`+strings.Repeat("x", 100)+`"`), 1))), Request: req,
@@ -40,17 +48,17 @@ func (answers) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// stocked is a caller of that service with room for so many bytes.
-func stocked(t *testing.T, most int64) *caller {
+// stocked is a caller of a service with room for so many bytes.
+func stocked(t *testing.T, to *answers, most int64) *caller {
 	t.Helper()
 	c := &caller{
 		Run:  &settings.Run{Base: &url.URL{Scheme: "https", Host: "api.example.com"}, Dialect: dialect.Auto, Lines: requests.OpenAI},
-		once: func(*requests.Request) string { return "" }, stop: func(error) {}, alike: alike{off: true}, room: newRoom(most),
+		once: func(*requests.Request) string { return "" }, stop: func(error) {}, alike: alike{off: true}, room: newRoom(most, false),
 	}
 	var err error
 	c.client, err = httpclient.New(httpclient.Config{
 		NoIDs: true, Timeouts: httpclient.Timeouts{NoCall: true},
-		Wrap: []func(http.RoundTripper) http.RoundTripper{func(http.RoundTripper) http.RoundTripper { return answers{} }},
+		Wrap: []func(http.RoundTripper) http.RoundTripper{func(http.RoundTripper) http.RoundTripper { return to }},
 	})
 	require.NoError(t, err)
 	t.Cleanup(c.client.Close)
@@ -61,7 +69,7 @@ func stocked(t *testing.T, most int64) *caller {
 func TestResponsesWaitForRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := stocked(t, 150)
+		c := stocked(t, &answers{}, 150)
 		c.room.usual = 100
 		ask := func(ctx context.Context, id, what string) <-chan error {
 			done := make(chan error, 1)
@@ -94,7 +102,7 @@ func TestResponsesWaitForRoom(t *testing.T) {
 func TestARunWithLittleRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := stocked(t, 1)
+		c := stocked(t, &answers{}, 1)
 		c.MaxAttempts = 1
 		var lines strings.Builder
 		for i := range 50 {
@@ -109,5 +117,36 @@ func TestARunWithLittleRoom(t *testing.T) {
 		assert.Equal(t, int64(16), j.outcome.Failed)
 		assert.Zero(t, c.room.used)
 		assert.Empty(t, c.room.kept)
+	})
+}
+
+// In the order of the requests, responses wait in memory for an earlier one, and further requests are not begun.
+func TestAnOrderedRunWithLittleRoom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		to := &answers{held: make(chan struct{})}
+		c := stocked(t, to, 500)
+		c.MaxAttempts, c.Ordered, c.Spec.Limits.Concurrency = 1, true, 2
+		c.room.ordered = true
+		var lines strings.Builder
+		for i := range 100 {
+			fmt.Fprintf(&lines, `{"custom_id":"r%d","url":"/","body":{"a":%q}}`+"\n", i, []string{"long", "held"}[max(0, 1-i)])
+		}
+		j := &Job{Run: c.Run}
+		var err error
+		j.guard, err = guard.New(guard.Policy{Name: "api"})
+		require.NoError(t, err)
+		done := make(chan error, 1)
+		go func() {
+			done <- j.stream(t.Context(), j.batch(c), strings.NewReader(lines.String()), c.room, func(error) {})
+		}()
+		synctest.Wait()
+		full, workers := int64(5), int64(j.workers())
+		assert.LessOrEqual(t, to.calls.Load(), full+workers)
+		assert.Empty(t, done)
+		close(to.held)
+		require.NoError(t, <-done)
+		assert.Equal(t, int64(100), j.outcome.Done)
+		assert.Zero(t, c.room.used)
 	})
 }

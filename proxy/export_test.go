@@ -1,0 +1,4 @@
+package proxy
+
+// NewBase returns the default of Config.Base.
+var NewBase = newBase
