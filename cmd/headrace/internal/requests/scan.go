@@ -40,35 +40,32 @@ const (
 	mostRepeated = 100_000
 )
 
-// enoughLines is how many lines have to be something other than a JSON object for the file to have another format.
+// enoughLines is how many lines have to be something other than requests of the format for the file to have another format.
 const enoughLines = 20
 
-// FormatError is the error of a file that does not begin with JSON objects, or only with those of another format.
+// FormatError is the error of a file that does not begin with requests in the format of the run.
 type FormatError struct {
 	Lines  int64   // that were read
+	Want   string  // what none of them is
 	First  Problem // of them
 	Remedy string
-	Format Format // that they do not have; empty: they are no JSON objects
 }
 
 // Error names the remedy.
 func (e *FormatError) Error() string {
-	which, what := fmt.Sprintf("none of its first %d lines is", e.Lines), "a JSON object"
+	which := fmt.Sprintf("none of its first %d lines is", e.Lines)
 	if e.Lines == 1 {
 		which = "its only line is not"
 	}
-	if e.Format != "" {
-		what = "in the format " + string(e.Format)
-	}
-	return fmt.Sprintf("%s %s (line %d: %s): %s", which, what, e.First.Line, e.First.Text, e.Remedy)
+	return fmt.Sprintf("%s %s (line %d: %s): %s", which, e.Want, e.First.Line, e.First.Text, e.Remedy)
 }
 
-// Of scans a sequence of Read with that format to its end. It returns a *FormatError if no line is a JSON object of the
-// format, or none of the first lines. exceeds returns why a request of that cost is never admitted, or an empty text; nil
+// Of scans a sequence of Read with that format to its end. It returns a *FormatError if no line is a JSON object with members
+// of the format, or none of the first lines. exceeds returns why a request of that cost is never admitted, or an empty text; nil
 // means that all are.
 func Of(ctx context.Context, seq iter.Seq2[Request, error], f Format, d dialect.Dialect, exceeds func(throttle.Cost) string) (*Scan, error) {
 	s := &Scan{repeated: map[int64]seen{}}
-	objects, ours, other, remedy := false, false, Format(""), ""
+	objects, known, ours, other, remedy := false, false, false, Format(""), ""
 	ids := &twice{}
 	defer ids.close()
 	for q, err := range seq {
@@ -83,10 +80,11 @@ func Of(ctx context.Context, seq iter.Seq2[Request, error], f Format, d dialect.
 			remedy = q.NotObject
 		}
 		objects, other = objects || q.NotObject == "", q.Of
+		known = known || q.NotObject == "" && !q.Foreign
 		ours = ours || q.Of == ""
 		if q.Bad != "" {
 			s.problem(q.Line, q.Bad)
-			if s.Lines == enoughLines && (!objects || !ours) {
+			if s.Lines == enoughLines && (!known || !ours) {
 				break
 			}
 			continue
@@ -100,11 +98,17 @@ func Of(ctx context.Context, seq iter.Seq2[Request, error], f Format, d dialect.
 		if s.Lines == 1 && (remedy == fromSeveral || remedy == fromLines) { // there are no others that complete it
 			remedy = correctedJSON
 		}
-		return nil, &FormatError{Lines: s.Lines, First: s.Problems[0], Remedy: remedy}
+		return nil, &FormatError{Lines: s.Lines, Want: "a JSON object", First: s.Problems[0], Remedy: remedy}
+	}
+	if s.Lines > 0 && !known {
+		return nil, &FormatError{
+			Lines: s.Lines, Want: "a request", First: s.Problems[0],
+			Remedy: "write lines such as " + exampleOf(f) + " (docs/cli.md has commands for that)",
+		}
 	}
 	if s.Lines > 0 && !ours {
 		first := Problem{s.Problems[0].Line, fmt.Sprintf("it has %s but no %s", bodyName(other), bodyName(f))}
-		return nil, &FormatError{Lines: s.Lines, First: first, Remedy: "use --format " + string(other), Format: f}
+		return nil, &FormatError{Lines: s.Lines, Want: "in the format " + string(f), First: first, Remedy: "use --format " + string(other)}
 	}
 	err := ids.find(func(again, first seen) error {
 		if len(s.repeated) == mostRepeated {
