@@ -390,6 +390,7 @@ func TestAChangedRequest(t *testing.T) {
 	status, _, errs = p.run()
 	require.Equal(t, 1, status)
 	assert.Contains(t, errs, `r.jsonl:2: custom_id "r1" already has the result of a different request`)
+	assert.Contains(t, errs, "\n1 result of requests that have changed since (kept: ")
 	assert.Equal(t, 3, p.provider.Counts().Arrivals)
 
 	status, _, errs = p.run("--header", "X-Variant: b")

@@ -169,6 +169,9 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 	if o.Stale > 0 {
 		fmt.Fprintf(to, "%s older than a day (--fresh sends their requests again)\n", plural(o.Stale, "resumed result"))
 	}
+	if o.Changed > 0 {
+		fmt.Fprintf(to, "%s of requests that have changed since (kept: use new custom_ids, or start over with --fresh)\n", plural(o.Changed, "result"))
+	}
 	tellLeft(to, o.Left-o.LeftBad, "result", s.Requests, s.Out, "--fresh leaves them out", o.LeftOut)
 	tellLeft(to, o.LeftBad, "failure", s.Requests, s.Errors, "--retry-failed removes them from "+s.Errors, o.LeftOut)
 	left := o.Waiting > 0 || err != nil
