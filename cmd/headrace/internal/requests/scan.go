@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -65,7 +66,7 @@ func (e *FormatError) Error() string {
 // means that all are.
 func Of(ctx context.Context, seq iter.Seq2[Request, error], f Format, d dialect.Dialect, exceeds func(throttle.Cost) string) (*Scan, error) {
 	s := &Scan{repeated: map[int64]seen{}}
-	objects, known, ours, other, remedy := false, false, false, Format(""), ""
+	var file likeness
 	ids := &twice{}
 	defer ids.close()
 	for q, err := range seq {
@@ -76,15 +77,10 @@ func Of(ctx context.Context, seq iter.Seq2[Request, error], f Format, d dialect.
 			return nil, err
 		}
 		s.Lines++
-		if s.Lines == 1 {
-			remedy = q.NotObject
-		}
-		objects, other = objects || q.NotObject == "", q.Of
-		known = known || q.NotObject == "" && !q.Foreign
-		ours = ours || q.Of == ""
+		file.add(&q)
 		if q.Bad != "" {
 			s.problem(q.Line, q.Bad)
-			if s.Lines == enoughLines && (!known || !ours) {
+			if s.Lines == enoughLines && !file.fits() {
 				break
 			}
 			continue
@@ -94,43 +90,66 @@ func Of(ctx context.Context, seq iter.Seq2[Request, error], f Format, d dialect.
 		}
 		s.weigh(&q, d, exceeds)
 	}
-	if s.Lines > 0 && !objects {
-		if s.Lines == 1 && (remedy == fromSeveral || remedy == fromLines) { // there are no others that complete it
-			remedy = correctedJSON
-		}
-		return nil, &FormatError{Lines: s.Lines, Want: "a JSON object", First: s.Problems[0], Remedy: remedy}
+	if s.Lines > 0 && !file.fits() {
+		return nil, file.err(s, f)
 	}
-	if s.Lines > 0 && !known {
-		return nil, &FormatError{
-			Lines: s.Lines, Want: "a request", First: s.Problems[0],
-			Remedy: "write lines such as " + exampleOf(f) + " (docs/cli.md has commands for that)",
-		}
-	}
-	if s.Lines > 0 && !ours {
-		first := Problem{s.Problems[0].Line, fmt.Sprintf("it has %s but no %s", bodyName(other), bodyName(f))}
-		return nil, &FormatError{Lines: s.Lines, Want: "in the format " + string(f), First: first, Remedy: "use --format " + string(other)}
-	}
-	err := ids.find(func(again, first seen) error {
-		if len(s.repeated) == mostRepeated {
-			return fmt.Errorf("more than %d lines repeat the custom_id of another line, such as lines %d and %d", mostRepeated, first.line(), again.line())
-		}
-		s.repeated[again.line()] = first
-		return nil
-	})
-	if err != nil {
+	if err := ids.find(s.repeat); err != nil {
 		return nil, err
 	}
-	for _, line := range slices.Sorted(func(yield func(int64) bool) {
-		for line := range s.repeated {
-			if !yield(line) {
-				return
-			}
-		}
-	}) {
+	for _, line := range slices.Sorted(maps.Keys(s.repeated)) {
 		s.problem(line, repeatedText(s.repeated[line].line()))
 	}
 	slices.SortStableFunc(s.Problems, func(a, b Problem) int { return int(a.Line - b.Line) })
 	return s, nil
+}
+
+// likeness is what the lines of a file have been so far.
+type likeness struct {
+	lines    int64
+	objects  bool   // a line is a JSON object
+	requests bool   // that has members of a request
+	ours     bool   // a line does not have the other format
+	other    Format // of the last line
+	remedy   string // for the first line
+}
+
+func (l *likeness) add(q *Request) {
+	if l.lines++; l.lines == 1 {
+		l.remedy = q.NotObject
+	}
+	object := q.NotObject == ""
+	l.objects, l.requests = l.objects || object, l.requests || object && !q.Foreign
+	l.ours, l.other = l.ours || q.Of == "", q.Of
+}
+
+// fits reports whether some line may be a request of the format.
+func (l *likeness) fits() bool { return l.requests && l.ours }
+
+// err returns what is wrong with a file that does not fit f.
+func (l *likeness) err(s *Scan, f Format) *FormatError {
+	e := &FormatError{Lines: s.Lines, First: s.Problems[0]}
+	switch {
+	case !l.objects:
+		e.Want, e.Remedy = "a JSON object", l.remedy
+		if s.Lines == 1 && (l.remedy == fromSeveral || l.remedy == fromLines) { // there are no others that complete it
+			e.Remedy = correctedJSON
+		}
+	case !l.requests:
+		e.Want, e.Remedy = "a request", "write lines such as "+exampleOf(f)+" (docs/cli.md has commands for that)"
+	default:
+		e.Want, e.Remedy = "in the format "+string(f), "use --format "+string(l.other)
+		e.First.Text = fmt.Sprintf("it has %s but no %s", bodyName(l.other), bodyName(f))
+	}
+	return e
+}
+
+// repeat notes a line with the ID of an earlier one.
+func (s *Scan) repeat(again, first seen) error {
+	if len(s.repeated) == mostRepeated {
+		return fmt.Errorf("more than %d lines repeat the custom_id of another line, such as lines %d and %d", mostRepeated, first.line(), again.line())
+	}
+	s.repeated[again.line()] = first
+	return nil
 }
 
 func repeatedText(first int64) string {
