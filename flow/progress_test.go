@@ -102,7 +102,7 @@ func tells(name string, took time.Duration, events ...event.Event) node.Node[*tr
 				e.Source = name
 			}
 			for range max(1, e.Attempt) {
-				emit.Emit(ctx, e)
+				emit.Tell(ctx, event.From(ctx), e)
 			}
 		}
 		time.Sleep(took)
