@@ -168,6 +168,15 @@ func TestALineForAnotherHost(t *testing.T) {
 	assert.Empty(t, p.lines("r.errors.jsonl"))
 }
 
+func TestInvalidLinesAmongOtherFailures(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault { return &providertest.Fault{Status: 400} }})
+	p.write("r.jsonl", request(0)+unsendable)
+	status, _, errs := p.run()
+	require.Equal(t, 1, status, errs)
+	assert.Contains(t, errs, "\ncorrect the invalid lines and use --retry-failed, which also removes their failures and retries the others\n")
+}
+
 func TestFailuresAndTryingThemAgain(t *testing.T) {
 	t.Parallel()
 	broken := make(chan struct{})

@@ -231,9 +231,12 @@ func (p *Program) tellNext(to io.Writer, s *settings.Run, o *run.Outcome, err er
 			more = []string{"--retry-failed"} // these failures would also stop the next run, or their cause has been removed by then
 		}
 		fmt.Fprintln(to, p.goOn(s, more...))
-	case o.Failed > 0 && o.Failed == o.BadLine && s.Journal != "":
+	case o.Failed == 0 || s.Journal == "":
+	case o.BadLine == o.Failed:
 		fmt.Fprintln(to, "correct the invalid lines and use --retry-failed, which also removes their failures")
-	case o.Failed > 0 && s.Journal != "":
+	case o.BadLine > 0:
+		fmt.Fprintln(to, "correct the invalid lines and use --retry-failed, which also removes their failures and retries the others")
+	default:
 		fmt.Fprintln(to, "--retry-failed retries the failures")
 	}
 	if o.Edited && !left {
