@@ -229,7 +229,7 @@ func TestALongWaitIsNotOpen(t *testing.T) {
 		synctest.Wait()
 		s := g.Stats()
 		l := limiter("api", time.Now(), &s, 0, 0)
-		assert.Equal(t, []string{Waiting, "Closed by the provider; one call looks in 1m0s."}, []string{l.State, l.Why})
+		assert.Equal(t, []string{Waiting, "Closed by the provider; one call probes it in 1m0s."}, []string{l.State, l.Why})
 		end()
 		require.Error(t, <-done)
 	})

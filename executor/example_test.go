@@ -52,6 +52,36 @@ func ExampleTrySubmit() {
 	// true 1 1s
 }
 
+func ExampleWithPriority() {
+	ctx := context.Background()
+	x, _ := executor.New(executor.Config{Concurrency: 1})
+	defer func() { _ = x.Close() }()
+	submit := func(name string, opts ...executor.SubmitOption) *executor.Task[string] {
+		t, err := executor.Submit(ctx, x, func(context.Context) (string, error) {
+			fmt.Println(name)
+			return name, nil
+		}, opts...)
+		if err != nil {
+			panic(err)
+		}
+		return t
+	}
+	x.Pause() // so that all of them are in the queue
+	nightly := submit("nightly", executor.WithPriority(-1))
+	late := submit("late", executor.WithDeadline(time.Now().Add(-time.Second)))
+	urgent := submit("urgent", executor.WithPriority(1), executor.WithMetadata(map[string]string{"ticket": "17"}))
+	x.Resume()
+	_, _ = nightly.Wait(ctx)
+	_, err := late.Wait(ctx)
+	fmt.Println("late:", errors.Is(err, context.DeadlineExceeded))
+	fmt.Println("ticket", urgent.Info().Metadata["ticket"])
+	// Output:
+	// urgent
+	// nightly
+	// late: true
+	// ticket 17
+}
+
 // A limit for each user, within the limits of all.
 func ExampleWithin() {
 	ctx := context.Background()

@@ -102,7 +102,7 @@ func tells(name string, took time.Duration, events ...event.Event) node.Node[*tr
 				e.Source = name
 			}
 			for range max(1, e.Attempt) {
-				emit.Emit(ctx, e)
+				emit.Tell(ctx, event.From(ctx), e)
 			}
 		}
 		time.Sleep(took)
@@ -196,7 +196,7 @@ func TestLimitersInProgress(t *testing.T) {
 		late := seen.all[0].Limiters[0]
 		require.Equal(t, "late", late.Name)
 		require.Equal(t, int64(1), late.Hits)
-		require.Contains(t, late.Why, "the gate opens in")
+		require.Contains(t, late.Why, "the pause ends in")
 
 		last := seen.all[1].Limiters
 		require.Len(t, last, 4)

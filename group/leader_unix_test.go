@@ -150,7 +150,7 @@ func TestTheNextLeaderKeepsAPause(t *testing.T) {
 			err = b.Try(t.Context(), throttle.Cost{}, nothing)
 			if c.want == throttle.ErrLimited { //nolint:errorlint // of the table
 				assert.ErrorIs(t, err, throttle.ErrLimited)
-				assert.Contains(t, b.Stats().Why, "gate opens")
+				assert.Contains(t, b.Stats().Why, "pause ends")
 				return
 			}
 			hit := new(adaptive.RateLimitHit)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/internal/ended"
 	"github.com/headrace/headrace/internal/panics"
 )
 
@@ -54,7 +55,7 @@ func (c *Call) supervise(k *attempt, f func(context.Context) error, d time.Durat
 	if err == errExited { //nolint:errorlint // it is not wrapped
 		runtime.Goexit() // f meant the goroutine of its caller
 	}
-	return namedTimeout(ctx, err)
+	return ended.Named(ctx, err)
 }
 
 var errExited = errors.New("guard: the function ended its goroutine")
@@ -91,24 +92,6 @@ func (e *timeoutError) Error() string {
 
 // Unwrap returns context.DeadlineExceeded.
 func (e *timeoutError) Unwrap() error { return context.DeadlineExceeded }
-
-// namedTimeout adds the owner of the deadline to an error that only says that a deadline has passed.
-func namedTimeout(ctx context.Context, err error) (named error) {
-	defer func() {
-		if recover() != nil { // the methods of err are user code
-			named = err
-		}
-	}()
-	late := context.DeadlineExceeded
-	cause := context.Cause(ctx)
-	switch {
-	case !errors.Is(err, late) || !errors.Is(cause, late) || errors.Is(err, cause):
-		return err
-	case err == late: //nolint:errorlint // the error of the context itself, which the cause wraps
-		return cause
-	}
-	return errors.Join(cause, err)
-}
 
 // survived runs f and turns a panic into its error.
 func survived(ctx context.Context, f func(context.Context) error) (err error) {

@@ -54,7 +54,7 @@ func TestResetKeepsThePause(t *testing.T) {
 			assert.Equal(t, int64(1), calls.Load())
 			assert.Equal(t, gate, l.Stats().View.GateUntil)
 		}
-		assert.Contains(t, l.Stats().Why, "the gate opens in 1m")
+		assert.Contains(t, l.Stats().Why, "the pause ends in 1m")
 		require.NoError(t, do(t.Context(), l, ok(0)))
 		assert.Equal(t, gate.Add(time.Second/8), time.Now(), "one in eight, over the second that stands for a round trip")
 		wg.Wait()
@@ -159,12 +159,12 @@ func TestResetOpensAClosedKey(t *testing.T) {
 				var seen []string
 				l := made(t, guard.Policy{Observer: keyEvents(&seen)})
 				c.closes(l)
-				require.Contains(t, l.Stats().Why, "look")
+				require.Contains(t, l.Stats().Why, "probes it")
 				seen = nil
 				require.NoError(t, l.Reset())
 				assert.Equal(t, c.seen, seen)
 				require.NoError(t, l.Stats().Closed)
-				assert.NotContains(t, l.Stats().Why, "look")
+				assert.NotContains(t, l.Stats().Why, "probes")
 				require.NoError(t, l.Reset())
 				assert.Len(t, seen, 1, "it is open")
 			})

@@ -79,7 +79,7 @@ func (g *Guard) explain(s *Stats) string {
 	case look != "":
 		return doing + ": closed by the provider" + look
 	case s.View.GateUntil.After(now):
-		return doing + ": the gate opens in " + readable(s.View.GateUntil.Sub(now)).String()
+		return doing + ": the pause ends in " + readable(s.View.GateUntil.Sub(now)).String()
 	case s.Waiting == 0:
 		return doing + ": nothing holds it back"
 	case s.Bound.Kind == throttle.NotBound: // between the end of its wait and its admission
@@ -127,11 +127,11 @@ func (g *Guard) nextLook(now time.Time) (text string, doubts bool) {
 		switch wait := c.Until().Sub(now); {
 		case !c.Closed():
 		case c.Looking(now) > 0:
-			text = "; one call looks now"
+			text = "; one call probes it now"
 		case wait > 0:
-			text = "; one call looks in " + wait.Round(time.Second).String()
+			text = "; one call probes it in " + wait.Round(time.Second).String()
 		default:
-			text = "; the next call looks"
+			text = "; the next call probes it"
 		}
 	})
 	return text, doubts

@@ -36,8 +36,8 @@ func (b *Batch[S, In, Out]) WithLookahead(n int) *Batch[S, In, Out] {
 	return b
 }
 
-// With sets the whole policy of the batch's calls. Its Name defaults to that of the batch. Settings
-// chained later change single fields of it.
+// With sets the whole policy of the batch's calls. Its Name defaults to that of the batch. Within, WithLimits,
+// WithPreset, WithRetry and WithTimeout set single fields of it, and must come after it.
 func (b *Batch[S, In, Out]) With(p guard.Policy) *Batch[S, In, Out] { b.with(p); return b }
 
 // Within makes every call pass the guards as well, which other nodes may share. See

@@ -405,3 +405,11 @@ func TestErrorThatPanicsWhenCompared(t *testing.T) {
 		assert.Equal(t, []node.State{node.Failed}, states(s.report))
 	})
 }
+
+func TestErrorThatPanicsWhenComparedWithATimeout(t *testing.T) {
+	_, err := node.Map("m", func(context.Context, int) (int, error) { return 0, hostileError{} }).WithTimeout(time.Minute).All(t.Context(), numbers(1))
+	var failed *node.BatchError
+	require.ErrorAs(t, err, &failed)
+	require.Len(t, failed.First, 1)
+	assert.EqualError(t, failed.First[0], "item 0: hostile")
+}

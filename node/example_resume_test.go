@@ -51,7 +51,7 @@ func ExampleBatch_RetryFailed() {
 	fmt.Println(err)
 	fmt.Println(node.Map("call", call).WithJournal(j).RetryFailed().All(ctx, []string{"one"}))
 	// Output:
-	// node "call": 1 of 1 items failed; first: item 0: it failed before, after 1 attempts: no route to host
+	// node "call": 1 of 1 items failed; first: item 0: it failed before, after 1 attempt: no route to host
 	// [one!] <nil>
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/emit"
+	"github.com/headrace/headrace/internal/ended"
 	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/occurrence"
 	"github.com/headrace/headrace/internal/panics"
@@ -256,7 +257,7 @@ func (r *run[S, In, Out]) exec(ctx context.Context, w *worker[In, Out]) (err err
 	out, err = r.b.exec(bounded, res.Index, res.In)
 	returned = true
 	if err != nil {
-		return namedTimeout(bounded, err)
+		return ended.Named(bounded, err)
 	}
 	if r.b.used != nil {
 		r.settled(ctx, w, r.b.used(res.In, out))

@@ -52,6 +52,9 @@ type RecordedError struct {
 
 // Error has the recorded text.
 func (e *RecordedError) Error() string {
+	if e.Attempts == 1 {
+		return "it failed before, after 1 attempt: " + e.Text
+	}
 	return fmt.Sprintf("it failed before, after %d attempts: %s", e.Attempts, e.Text)
 }
 

@@ -42,9 +42,6 @@ func early(ctx context.Context) bool {
 	return yes
 }
 
-// ended returns why nothing new may begin under ctx, or nil.
-func ended(ctx context.Context) error { return intake.Ended(ctx) }
-
 // tooLate reports whether err says that a call could only be admitted after the end of ctx. That is not a failure of the call,
 // and another attempt would get the same error.
 func tooLate(ctx context.Context, err error) bool {

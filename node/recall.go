@@ -104,12 +104,12 @@ func waitFor(ctx context.Context, over <-chan struct{}) error {
 	case <-ctx.Done():
 	case <-in.Done():
 	}
-	return ended(ctx)
+	return intake.Ended(ctx)
 }
 
 // journalFailed stops the run. Its items are pending.
 func (r *run[S, In, Out]) journalFailed(op string, err error) error {
-	if stopped := ended(r.ctx); stopped != nil && cutShort(err, stopped) {
+	if stopped := intake.Ended(r.ctx); stopped != nil && cutShort(err, stopped) {
 		return stopped
 	}
 	failed := &JournalError{Node: r.b.name, Op: op, Err: err}

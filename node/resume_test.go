@@ -306,7 +306,7 @@ func TestAResultWithoutJSONFailsAlone(t *testing.T) {
 	assert.Len(t, records(t, j, "m", journal.Done), 8)
 
 	outs, err = batch().All(t.Context(), numbers(9))
-	require.ErrorContains(t, err, "1 of 9 items failed; first: item 2: it failed before, after 1 attempts: the result cannot be kept")
+	require.ErrorContains(t, err, "1 of 9 items failed; first: item 2: it failed before, after 1 attempt: the result cannot be kept")
 	assert.Equal(t, []float64{0, 1, 0, 3, 4, 5, 6, 7, 8}, outs)
 	assert.Equal(t, 9, calls.sum(), "each once")
 	_, err = batch().RetryFailed().All(t.Context(), numbers(9))

@@ -60,7 +60,7 @@ func TestAFinalRefusalIsNotTriedAgain(t *testing.T) {
 					return 0, errBoom
 				}
 				return i, nil
-			}).WithRetry(thrice).With(guard.Policy{Detector: final})
+			}).With(guard.Policy{Detector: final}).WithRetry(thrice)
 			if limits > 0 {
 				m = m.WithLimits(throttle.Limits{Concurrency: limits})
 			}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,7 @@ type settings struct {
 	setup  invalid.Setup
 	name   string
 	policy guard.Policy // of the node's calls; every setting of calls is a field of it
+	fields []string     // settings that have set single fields of policy
 	pool   Pool         // nil: the node runs its calls itself
 
 	shown   any             // the handler of a batch, for package flow; nil in a step
@@ -63,8 +65,19 @@ func (s *settings) setPolicy(setting string, change func(p *guard.Policy)) {
 	})
 }
 
+// setField changes one field of the policy.
+func (s *settings) setField(setting string, change func(p *guard.Policy)) {
+	s.setPolicy(setting, func(p *guard.Policy) {
+		s.fields = append(s.fields, setting)
+		change(p)
+	})
+}
+
 func (s *settings) with(p guard.Policy) {
 	s.setPolicy("With", func(to *guard.Policy) {
+		if len(s.fields) > 0 {
+			s.setup.Addf("With", "it replaces what %s set before it: move With to the front", strings.Join(s.fields, ", "))
+		}
 		*to = p
 		to.Name = cmp.Or(p.Name, s.name)
 		to.Within = slices.Clone(p.Within)
@@ -72,7 +85,7 @@ func (s *settings) with(p guard.Policy) {
 }
 
 func (s *settings) within(guards []*guard.Guard) {
-	s.setPolicy("Within", func(p *guard.Policy) {
+	s.setField("Within", func(p *guard.Policy) {
 		if slices.Contains(guards, nil) {
 			s.setup.Addf("Within", "a guard is nil: register it before the node is made")
 			return
@@ -82,11 +95,11 @@ func (s *settings) within(guards []*guard.Guard) {
 }
 
 func (s *settings) withLimits(l throttle.Limits) {
-	s.setPolicy("WithLimits", func(p *guard.Policy) { p.Limits = l })
+	s.setField("WithLimits", func(p *guard.Policy) { p.Limits = l })
 }
 
 func (s *settings) withPreset(id presets.ID) {
-	s.setPolicy("WithPreset", func(p *guard.Policy) {
+	s.setField("WithPreset", func(p *guard.Policy) {
 		if id == "" {
 			s.setup.Addf("WithPreset", "the name is empty: leave the setting out")
 			return
@@ -96,11 +109,11 @@ func (s *settings) withPreset(id presets.ID) {
 }
 
 func (s *settings) withRetry(r retry.Policy) {
-	s.setPolicy("WithRetry", func(p *guard.Policy) { p.Retry = &r })
+	s.setField("WithRetry", func(p *guard.Policy) { p.Retry = &r })
 }
 
 func (s *settings) withTimeout(d time.Duration) {
-	s.setPolicy("WithTimeout", func(p *guard.Policy) {
+	s.setField("WithTimeout", func(p *guard.Policy) {
 		if d <= 0 {
 			s.setup.Addf("WithTimeout", "%s is not a positive duration: leave the setting out for no timeout", d)
 			return

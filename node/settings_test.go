@@ -47,9 +47,11 @@ func TestInvalidSettingsAreNamed(t *testing.T) {
 		"guard and all": {func(b batch) {
 			b.With(guard.Policy{Within: []*guard.Guard{lim}, Law: adaptive.AIMD{}}).WithPreset(presets.GenericModerate)
 		}, nil},
-		"share":        {func(b batch) { b.With(guard.Policy{Share: 1.5}) }, []string{"Share"}},
-		"empty preset": {func(b batch) { b.WithPreset("") }, []string{"WithPreset"}},
-		"tokens":       {func(b batch) { b.WithLimits(tokens(1)) }, []string{"Limits"}},
+		"policy in front of its fields": {func(b batch) { b.With(guard.Policy{}).With(guard.Policy{Timeout: 1}).WithRetry(retry.Policy{}) }, nil},
+		"policy in place of its fields": {func(b batch) { b.Within(lim).WithRetry(retry.Policy{}).WithParallel(2).With(guard.Policy{}) }, []string{"With"}},
+		"share":                         {func(b batch) { b.With(guard.Policy{Share: 1.5}) }, []string{"Share"}},
+		"empty preset":                  {func(b batch) { b.WithPreset("") }, []string{"WithPreset"}},
+		"tokens":                        {func(b batch) { b.WithLimits(tokens(1)) }, []string{"Limits"}},
 		"tokens of a preset": {
 			func(b batch) { b.With(guard.Policy{Preset: presets.OpenAITier1, Law: adaptive.AIMD{}}) },
 			[]string{"Limits"},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/internal/intake"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/retry"
@@ -100,7 +101,7 @@ func (n *Step[S]) run(ctx context.Context, g *guard.Guard, s S) (action Action, 
 		action = of.action
 		of.counted.Keep()
 	}
-	if err != nil && n.fallback != nil && ended(ctx) == nil && !tooLate(ctx, err) && !unadmitted(err) {
+	if err != nil && n.fallback != nil && intake.Ended(ctx) == nil && !tooLate(ctx, err) && !unadmitted(err) {
 		return n.fallback(ctx, s, err)
 	}
 	return action, err

@@ -34,7 +34,16 @@ func (e *LimitedError) Error() string {
 	if e.Bound.Wait == Forever {
 		return fmt.Sprintf("throttle: limiter %q: limited%s until a call ends", e.Limiter, by)
 	}
-	return fmt.Sprintf("throttle: limiter %q: limited%s, retry after %s", e.Limiter, by, e.RetryAfter)
+	return fmt.Sprintf("throttle: limiter %q: limited%s, retry after %s", e.Limiter, by, rounded(e.RetryAfter))
+}
+
+// rounded is d for a text: up to the next millisecond, or second if it is long.
+func rounded(d time.Duration) time.Duration {
+	unit := time.Millisecond
+	if d > 10*time.Second {
+		unit = time.Second
+	}
+	return (d + unit - 1).Truncate(unit)
 }
 
 // Is matches ErrLimited.

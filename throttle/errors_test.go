@@ -27,6 +27,11 @@ func TestErrors(t *testing.T) {
 	assert.EqualError(t, limited, `throttle: limiter "a": limited by 10 tokens/min, retry after 1.5s`)
 	assert.EqualError(t, forever, `throttle: limiter "a": limited by the concurrency until a call ends`)
 	assert.EqualError(t, &throttle.LimitedError{Limiter: "a", RetryAfter: time.Second}, `throttle: limiter "a": limited, retry after 1s`)
+	for wait, want := range map[time.Duration]string{
+		1: "1ms", 9*time.Second + 1: "9.001s", 59*time.Minute + 59*time.Second + 998869711: "1h0m0s",
+	} {
+		assert.EqualError(t, &throttle.LimitedError{Limiter: "a", RetryAfter: wait}, `throttle: limiter "a": limited, retry after `+want)
+	}
 	assert.EqualError(t, bad, `throttle: limiter "a": a cost of -3 points is not between 0 and 1099511627776`)
 	assert.EqualError(t, large,
 		`throttle: limiter "a": a cost of 9 requests never fits the window of 5/s: split the call or raise the limit`)

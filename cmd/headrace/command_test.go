@@ -437,6 +437,7 @@ func TestARunNamesALongWaitOnce(t *testing.T) {
 	_, _, errs := p.do("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1", "--concurrency", "1")
 	assert.Contains(t, errs, "is closed: the provider asks to wait for 365 days: ")
 	assert.Contains(t, errs, "\nthe provider asks to wait for 365 days, until ")
+	assert.NotContains(t, errs, "level=", "the display and the summary say it")
 	for _, wait := range regexp.MustCompile(`\d+h\d+m\d+s|\d+ days`).FindAllString(errs, -1) {
 		assert.Equal(t, "365 days", wait)
 	}

@@ -21,7 +21,7 @@ import (
 // length of the demo. `make try` runs them without these exceptions.
 func TestTheGuideRuns(t *testing.T) {
 	t.Parallel()
-	for _, tool := range []string{"sh", "curl", "gzip", "zcat"} {
+	for _, tool := range []string{"sh", "curl", "gzip", "zcat", "jq"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skip("no " + tool)
 		}

@@ -168,6 +168,15 @@ func TestALineForAnotherHost(t *testing.T) {
 	assert.Empty(t, p.lines("r.errors.jsonl"))
 }
 
+func TestInvalidLinesAmongOtherFailures(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault { return &providertest.Fault{Status: 400} }})
+	p.write("r.jsonl", request(0)+unsendable)
+	status, _, errs := p.run()
+	require.Equal(t, 1, status, errs)
+	assert.Contains(t, errs, "\ncorrect the invalid lines and use --retry-failed, which also removes their failures and retries the others\n")
+}
+
 func TestFailuresAndTryingThemAgain(t *testing.T) {
 	t.Parallel()
 	broken := make(chan struct{})
@@ -390,6 +399,7 @@ func TestAChangedRequest(t *testing.T) {
 	status, _, errs = p.run()
 	require.Equal(t, 1, status)
 	assert.Contains(t, errs, `r.jsonl:2: custom_id "r1" already has the result of a different request`)
+	assert.Contains(t, errs, "\n1 result of requests that have changed since (kept: ")
 	assert.Equal(t, 3, p.provider.Counts().Arrivals)
 
 	status, _, errs = p.run("--header", "X-Variant: b")

@@ -209,46 +209,16 @@ func (a *activities) list(ctx context.Context, c call) (count int64, err error) 
 		if err != nil {
 			return next, false, err
 		}
-		count = 0
-		var p stored
-		size, most := 0, a.size.of(part)
-		flush := func() error {
-			data, err := json.Marshal(p)
-			if err == nil {
-				err = keep(ctx, a.store, pageKey(c.Key, count), data)
-			}
-			count++
-			p, size = stored{First: p.First + int64(len(p.Items)), Items: p.Items[:0]}, 0
-			return err
-		}
+		w := &pageWriter{activities: a, call: &c, flows: len(part.Inside) > 0, most: a.size.of(part)}
 		var broken error // of the store, and not of the input
 		err = part.Items.List(ctx, state, func(item []byte, err error) error {
-			if ctx.Err() != nil {
-				broken = context.Cause(ctx)
-				return broken
-			}
-			if err == nil && len(item) > a.size.item {
-				err = fmt.Errorf("temporal: item %d of node %q has %d bytes of JSON, and the maximum is %d: store large data elsewhere, and use references as items",
-					p.First+int64(len(p.Items)), c.Path, len(item), a.size.item)
-				item = nil
-			}
-			if len(p.Items) == most || len(p.Items) > 0 && size+len(item) > a.size.bytes {
-				if broken := flush(); broken != nil {
-					return broken
-				}
-			}
-			if err == nil && len(part.Inside) > 0 { // it is the state of a flow
-				if broken := keep(ctx, a.store, itemKey(c.Key, count, int64(len(p.Items))), item); broken != nil {
-					return broken
-				}
-			}
-			p.Items = append(p.Items, listed{In: item, Err: engine.Remote(err)})
-			size += len(item)
-			return nil
+			broken = w.add(ctx, item, err)
+			return broken
 		})
-		if err == nil && len(p.Items) > 0 {
-			broken = flush()
+		if err == nil {
+			broken = w.flush(ctx)
 		}
+		count = w.count
 		switch {
 		case broken != nil:
 			return next, false, broken

@@ -140,6 +140,36 @@ func TestAPanicOfTheStore(t *testing.T) {
 	require.ErrorContains(t, broken, "no store", "and not an error of Post")
 }
 
+// A store that is down for longer than an attempt waits, or panics, is not a failure of the flow, whichever page it is that is
+// not stored.
+func TestAPageThatCannotBeStored(t *testing.T) {
+	for _, most := range []int{1, 3} { // the first page is stored before the last item is listed, and after it
+		for want, broken := range map[string]func(Store) Store{
+			io.ErrUnexpectedEOF.Error(): func(s Store) Store { return &failingStore{Store: s, fails: true} },
+			"no space":                  func(s Store) Store { return full{s} },
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				plan, err := engine.New(batchOf(length))
+				require.NoError(t, err)
+				state, err := plan.Encode(words())
+				require.NoError(t, err)
+				s := Dir(t.TempDir())
+				require.NoError(t, s.Put(t.Context(), "state", state))
+				a := newActivities(broken(s), map[string]*engine.Plan{plan.Name(): plan})
+				a.size.items = most
+				var suite testsuite.WorkflowTestSuite
+				suite.SetLogger(quiet{})
+				e := suite.NewTestActivityEnvironment()
+				a.register(e)
+				_, err = e.ExecuteActivity(nameList, call{Flow: plan.Name(), Print: plan.Fingerprint(), Path: "sizes", Key: "run", State: "state"})
+				require.ErrorContains(t, err, want)
+				app, ok := errors.AsType[*sdk.ApplicationError](err)
+				assert.False(t, ok && app.NonRetryable(), "%d items in a page", most)
+			})
+		}
+	}
+}
+
 type panicking struct{ Store }
 
 func (panicking) Get(context.Context, string) ([]byte, error) { panic("no store") }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/engine"
+	"github.com/headrace/headrace/internal/panics"
 )
 
 // pageSize bounds the pages of a batch. It matters only where the pages are made: a change of it does not
@@ -58,6 +59,58 @@ func resultKey(key string, page, index int64) string {
 // itemKey is where an item is that is the state of a flow.
 func itemKey(key string, page, index int64) string {
 	return key + "/item/" + strconv.FormatInt(page, 10) + "/" + strconv.FormatInt(index, 10)
+}
+
+// pageWriter stores the items of a batch in pages.
+type pageWriter struct {
+	*activities
+
+	call  *call
+	flows bool // the items are states of flows
+	most  int  // items in a page
+	page  stored
+	bytes int   // of the items in page
+	count int64 // pages that are stored
+}
+
+// add appends an item, or the error that stands for one. Its own error, and a panic, are of the store.
+func (w *pageWriter) add(ctx context.Context, item []byte, err error) (broken error) {
+	defer panics.Catch(&broken)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err == nil && len(item) > w.size.item {
+		err = fmt.Errorf("temporal: item %d of node %q has %d bytes of JSON, and the maximum is %d: store large data elsewhere, and use references as items",
+			w.page.First+int64(len(w.page.Items)), w.call.Path, len(item), w.size.item)
+		item = nil
+	}
+	if len(w.page.Items) == w.most || w.bytes+len(item) > w.size.bytes {
+		if err := w.flush(ctx); err != nil {
+			return err
+		}
+	}
+	if err == nil && w.flows {
+		if err := keep(ctx, w.store, itemKey(w.call.Key, w.count, int64(len(w.page.Items))), item); err != nil {
+			return err
+		}
+	}
+	w.page.Items = append(w.page.Items, listed{In: item, Err: engine.Remote(err)})
+	w.bytes += len(item)
+	return nil
+}
+
+// flush stores the page, unless it is empty.
+func (w *pageWriter) flush(ctx context.Context) error {
+	if len(w.page.Items) == 0 {
+		return nil
+	}
+	data, err := json.Marshal(w.page)
+	if err == nil {
+		err = keep(ctx, w.store, pageKey(w.call.Key, w.count), data)
+	}
+	w.count++
+	w.page, w.bytes = stored{First: w.page.First + int64(len(w.page.Items)), Items: w.page.Items[:0]}, 0
+	return err
 }
 
 // pages reads pages from a store, and has the last ones in memory.

@@ -76,7 +76,7 @@ func TestTheTimelineHasItAll(t *testing.T) {
 		tell := func(kind event.Kind, source string, change func(*event.Event)) {
 			e := event.New(time.Now(), kind, source)
 			change(&e)
-			emit.Emit(rec.Context(), e)
+			emit.Tell(rec.Context(), event.From(rec.Context()), e)
 		}
 		none := func(*event.Event) {}
 		for _, kind := range []event.Kind{event.NodeStarted, event.NodeFinished, event.FlowStarted, event.FlowFinished, event.ItemDone} {

@@ -32,14 +32,6 @@ func Tell(ctx context.Context, o event.Observer, e event.Event) {
 	note(ctx, o, e)
 }
 
-// Emit tells the observers of ctx about e; see [Tell]. It does so even if ctx
-// is done, because the end of a run is an event too.
-func Emit(ctx context.Context, e event.Event) {
-	if o := event.From(ctx); o != nil {
-		Tell(ctx, o, e)
-	}
-}
-
 // several is an observer made by event.Tee. The observers that it lists are
 // not themselves of this kind.
 type several interface {

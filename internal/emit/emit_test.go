@@ -35,17 +35,17 @@ func TestSendSurvivesAnyObserver(t *testing.T) {
 	assert.Equal(t, journal{"x:e"}, j)
 }
 
-func TestEmitTellsUnderADoneContext(t *testing.T) {
+func TestTellUnderADoneContext(t *testing.T) {
 	var j journal
 	ctx, cancel := context.WithCancel(event.With(t.Context(), j.as("a")))
 	cancel()
-	emit.Emit(ctx, of("1"))
+	emit.Tell(ctx, event.From(ctx), of("1"))
 	assert.Equal(t, journal{"a:1"}, j)
 }
 
-func TestEmitSurvivesAPanic(t *testing.T) {
+func TestTellSurvivesAPanic(t *testing.T) {
 	var j journal
 	ctx := event.With(event.With(t.Context(), panicking()), j.as("a"))
-	assert.NotPanics(t, func() { emit.Emit(ctx, of("1")) })
+	assert.NotPanics(t, func() { emit.Tell(ctx, event.From(ctx), of("1")) })
 	assert.Equal(t, journal{"a:1"}, j)
 }

@@ -114,14 +114,14 @@ func TestTraceSurvivesWhatTracersDo(t *testing.T) {
 	assert.NotPanics(t, func() { end(finished()) })
 }
 
-func TestEmitTellsTracersWhere(t *testing.T) {
+func TestTellTellsTracersWhere(t *testing.T) {
 	l := &log{}
 	broken := &tracer{name: "b", panics: true, log: &log{}}
 	ctx := event.With(t.Context(), event.Tee(broken, &tracer{name: "t", kinds: []event.Kind{event.NodeStarted}, log: l}))
 	inner, _ := emit.TracersOf(event.From(ctx), event.NodeStarted).Begin(ctx, started())
-	emit.Emit(inner, event.New(time.Time{}, event.ItemRetry, "n"))
+	emit.Tell(inner, event.From(inner), event.New(time.Time{}, event.ItemRetry, "n"))
 	emit.Tell(inner, &tracer{name: "alone", log: l}, event.New(time.Time{}, event.LimiterHit, "n"))
-	emit.Emit(t.Context(), started())
+	emit.Tell(t.Context(), event.From(t.Context()), started())
 	assert.Equal(t, []string{
 		"t begin node.started", "t item.retry", "t note item.retry under t", "alone limiter.hit", "alone note limiter.hit under t",
 	}, l.lines)
@@ -138,7 +138,7 @@ func TestNobodyPaysForTracers(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		_, end := emit.Trace(ctx, e)
 		end(e)
-		emit.Emit(ctx, e)
+		emit.Tell(ctx, event.From(ctx), e)
 		if emit.WantsCalls(event.From(ctx)) {
 			t.Fail()
 		}

@@ -17,6 +17,24 @@ func Cause(ctx context.Context) error {
 	return errors.Join(ctx.Err(), why)
 }
 
+// Named adds the cause of the end of ctx to err, if both are a deadline and err does not have it.
+func Named(ctx context.Context, err error) (named error) {
+	defer func() {
+		if recover() != nil { // the methods of err are user code
+			named = err
+		}
+	}()
+	late := context.DeadlineExceeded
+	cause := context.Cause(ctx)
+	switch {
+	case !errors.Is(err, late) || !errors.Is(cause, late) || errors.Is(err, cause):
+		return err
+	case err == late: //nolint:errorlint // the error of the context itself, which the cause wraps
+		return cause
+	}
+	return errors.Join(cause, err)
+}
+
 // LateError is the cause if the time is over that a setting allows.
 type LateError struct {
 	Setting string

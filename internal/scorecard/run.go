@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,45 +95,18 @@ func (r *runner) judge(ctx context.Context, w *row, res *result) (v verdict, why
 	if why := r.mixed(ctx, w.apart); why != "" {
 		return failed, why
 	}
-	var missing string // a test that was skipped
+	var missing string
 	for _, one := range w.runs {
-		times := 1
-		if one.seeds != "" {
-			n, err := strconv.Atoi(pick(one.seeds, r.full))
-			if err != nil {
-				return failed, err.Error()
-			}
-			times = n
+		t, why := r.repeat(ctx, w.id, one, res)
+		if why != "" {
+			return failed, why
 		}
-		all, part := counts{}, ""
-		for seed := range times {
-			args := one.command(r.full)
-			if one.seeds != "" {
-				args = append(args, "-seed", strconv.Itoa(seed+1))
-			}
-			o, why := r.run(ctx, w.id, args, res)
-			if why != "" {
-				return failed, why
-			}
-			if one.whole && len(o.skipped) > 0 {
-				o.counts["skipped"], o.skipped = int64(len(o.skipped)), nil
-			}
-			for _, name := range o.skipped {
-				if part = name + ": " + o.reason; !strings.Contains(name, "/") {
-					missing = part
-				}
-			}
-			for name, n := range o.counts {
-				all.add(name, n)
-				res.Counts.add(name, n)
-			}
-		}
-		if missing != "" {
+		if missing = cmp.Or(t.missing, missing); missing != "" {
 			continue // its counts are not complete
 		}
-		if why := broken(pick(one.claims, r.full), all); why != "" {
-			if part != "" {
-				return skipped, part
+		if why := broken(pick(one.claims, r.full), t.counts); why != "" {
+			if t.part != "" {
+				return skipped, t.part
 			}
 			return failed, why
 		}
@@ -141,6 +115,48 @@ func (r *runner) judge(ctx context.Context, w *row, res *result) (v verdict, why
 		return skipped, missing
 	}
 	return passed, ""
+}
+
+// total is what all repetitions of a run have counted.
+type total struct {
+	counts  counts
+	missing string // a test that was skipped
+	part    string // the same, or a part of a test
+}
+
+// repeat runs one with each of its seeds, and returns why it did not pass.
+func (r *runner) repeat(ctx context.Context, id int, one run, res *result) (t total, why string) {
+	t.counts = counts{}
+	times := 1
+	if one.seeds != "" {
+		var err error
+		if times, err = strconv.Atoi(pick(one.seeds, r.full)); err != nil {
+			return t, err.Error()
+		}
+	}
+	for seed := range times {
+		args := one.command(r.full)
+		if one.seeds != "" {
+			args = append(args, "-seed", strconv.Itoa(seed+1))
+		}
+		o, why := r.run(ctx, id, args, res)
+		if why != "" {
+			return t, why
+		}
+		if one.whole && len(o.skipped) > 0 {
+			o.counts["skipped"], o.skipped = int64(len(o.skipped)), nil
+		}
+		for _, name := range o.skipped {
+			if t.part = name + ": " + o.reason; !strings.Contains(name, "/") {
+				t.missing = t.part
+			}
+		}
+		for name, n := range o.counts {
+			t.counts.add(name, n)
+			res.Counts.add(name, n)
+		}
+	}
+	return t, ""
 }
 
 // run runs one go test, and returns why it did not pass.

@@ -46,22 +46,27 @@ func (j *Journal) All(ctx context.Context, p journal.Part) iter.Seq2[journal.Rec
 }
 
 func (j *Journal) parts(ctx context.Context, p journal.Part) (parts []part, err error) {
+	err = j.eachPart(ctx, func(p part) { parts = append(parts, p) }, listParts, p.Run, p.Node, p.Node)
+	return parts, err
+}
+
+// eachPart calls f for each part that query selects.
+func (j *Journal) eachPart(ctx context.Context, f func(part), query string, args ...any) error {
 	if err := j.writer.enter(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	defer j.writer.leave()
 	if err := j.written(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	err = j.query(func(scan func(...any) error) error {
-		var one part
-		if err := scan(one.into()...); err != nil {
+	return j.query(func(scan func(...any) error) error {
+		var p part
+		if err := scan(p.into()...); err != nil {
 			return err
 		}
-		parts = append(parts, one)
-		return one.check()
-	}, listParts, p.Run, p.Node, p.Node)
-	return parts, err
+		f(p)
+		return p.check()
+	}, query, args...)
 }
 
 func (j *Journal) page(ctx context.Context, of *part, after journal.Key) (page []journal.Record, err error) {

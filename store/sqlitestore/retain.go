@@ -32,23 +32,11 @@ func (j *Journal) Runs(ctx context.Context) iter.Seq2[journal.Run, error] {
 }
 
 func (j *Journal) runs(ctx context.Context) (runs []journal.Run, err error) {
-	if err := j.writer.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer j.writer.leave()
-	if err := j.written(ctx); err != nil {
-		return nil, err
-	}
-	err = j.query(func(scan func(...any) error) error {
-		var p part
-		if err := scan(p.into()...); err != nil {
-			return err
-		}
+	err = j.eachPart(ctx, func(p part) {
 		if n := len(runs); n == 0 || runs[n-1].Name != p.name.Run {
 			runs = append(runs, journal.Run{Name: p.name.Run, Opened: timeOf(p.opened)})
 		}
 		p.addTo(&runs[len(runs)-1])
-		return p.check()
 	}, listRuns)
 	return runs, err
 }

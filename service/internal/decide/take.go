@@ -73,12 +73,10 @@ func (d *Decider) answer(asks []ask, list []quota.Demand, of []int, g *quota.Gra
 			}
 		}
 	}
-	if b := a.Blocking; b >= 0 {
-		if a.RetryAfter == Never && a.Results[b].RetryAfter != Never {
-			for i := range a.Results {
-				if a.Results[i].RetryAfter == Never {
-					a.Blocking = i
-				}
+	if b := a.Blocking; b >= 0 && a.RetryAfter == Never && a.Results[b].RetryAfter != Never {
+		for i := range a.Results {
+			if a.Results[i].RetryAfter == Never {
+				a.Blocking = i
 			}
 		}
 	}

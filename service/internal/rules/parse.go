@@ -110,48 +110,12 @@ func (f *File) rules(p *document.Problems) *Set {
 	}
 	taken := map[string]bool{"default": true}
 	for i := range f.RateLimits {
-		l, keys := &f.RateLimits[i], []string{"rate_limits", document.Element(i)}
 		if len(p.List) > document.EnoughProblems {
 			break
 		}
-		if l.Resource == "*" {
-			l.Resource = ""
-		}
-		r := l.rule(keys, p)
-		checkText(document.Below(keys, "scope"), l.Scope, true, p)
-		checkText(document.Below(keys, "resource"), l.Resource, false, p)
-		switch at := (pair{l.Scope, l.Resource}); {
-		case l.Scope == "":
-		case l.Resource == "" && s.scopes[l.Scope] != nil:
-			p.Mixf(keys, "the scope %q has a default already: leave one out", document.Clip(l.Scope))
-		case l.Resource != "" && s.exact[at] != nil:
-			p.Mixf(keys, "%q of the scope %q has a limit already: leave one out", document.Clip(l.Resource), document.Clip(l.Scope))
-		case l.Resource == "":
-			s.scopes[l.Scope] = r
-		default:
-			s.exact[at] = r
-		}
-		if r.Name == "" {
-			r.Name = nameOf(i, l)
-		}
-		if taken[r.Name] {
-			p.Addf(document.Below(keys, "name"), "%q is also the name of another limit", document.Clip(r.Name))
-		}
-		taken[r.Name] = true
-		s.known[l.Scope] = true
-		s.all = append(s.all, r)
+		s.add(i, &f.RateLimits[i], taken, p)
 	}
-	d := Limit{Name: "default", Capacity: new(int64(DefaultCapacity)), RefillRate: new(float64(DefaultRefill))}
-	if f.Default != nil {
-		d = *f.Default
-		for name, text := range map[string]string{"name": d.Name, "scope": d.Scope, "resource": d.Resource} {
-			if text != "" {
-				p.Addf([]string{"default", name}, "the default is for every scope and resource: leave it out")
-			}
-		}
-	}
-	s.fallback = d.rule([]string{"default"}, p)
-	s.fallback.Name = "default"
+	s.fallback = f.fallback(p)
 	s.all = append(s.all, s.fallback)
 	if len(f.Costs) > mostCosts {
 		p.Addf([]string{"costs"}, "%d entries are more than %d", len(f.Costs), mostCosts)
@@ -164,4 +128,51 @@ func (f *File) rules(p *document.Problems) *Set {
 		}
 	}
 	return s
+}
+
+// add adds the limit with that index. taken are the names of those before.
+func (s *Set) add(i int, l *Limit, taken map[string]bool, p *document.Problems) {
+	keys := []string{"rate_limits", document.Element(i)}
+	if l.Resource == "*" {
+		l.Resource = ""
+	}
+	r := l.rule(keys, p)
+	checkText(document.Below(keys, "scope"), l.Scope, true, p)
+	checkText(document.Below(keys, "resource"), l.Resource, false, p)
+	switch at := (pair{l.Scope, l.Resource}); {
+	case l.Scope == "":
+	case l.Resource == "" && s.scopes[l.Scope] != nil:
+		p.Mixf(keys, "the scope %q has a default already: leave one out", document.Clip(l.Scope))
+	case l.Resource != "" && s.exact[at] != nil:
+		p.Mixf(keys, "%q of the scope %q has a limit already: leave one out", document.Clip(l.Resource), document.Clip(l.Scope))
+	case l.Resource == "":
+		s.scopes[l.Scope] = r
+	default:
+		s.exact[at] = r
+	}
+	if r.Name == "" {
+		r.Name = nameOf(i, l)
+	}
+	if taken[r.Name] {
+		p.Addf(document.Below(keys, "name"), "%q is also the name of another limit", document.Clip(r.Name))
+	}
+	taken[r.Name] = true
+	s.known[l.Scope] = true
+	s.all = append(s.all, r)
+}
+
+// fallback is the rule of scopes and resources without a limit.
+func (f *File) fallback(p *document.Problems) *Rule {
+	d := Limit{Name: "default", Capacity: new(int64(DefaultCapacity)), RefillRate: new(float64(DefaultRefill))}
+	if f.Default != nil {
+		d = *f.Default
+		for name, text := range map[string]string{"name": d.Name, "scope": d.Scope, "resource": d.Resource} {
+			if text != "" {
+				p.Addf([]string{"default", name}, "the default is for every scope and resource: leave it out")
+			}
+		}
+	}
+	r := d.rule([]string{"default"}, p)
+	r.Name = "default"
+	return r
 }

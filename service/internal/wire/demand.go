@@ -99,9 +99,3 @@ func Cost(m *pb.Cost) throttle.Cost {
 func PutTicket(t quota.Ticket) *pb.Ticket {
 	return &pb.Ticket{Id: t.ID, At: t.At, Token: t.Token, Demands: PutDemands(t.Demands)}
 }
-
-// Ticket reads a message, as Demands does.
-func Ticket(m *pb.Ticket, prefix string) (quota.Ticket, error) {
-	demands, err := Demands(m.GetDemands(), prefix)
-	return quota.Ticket{ID: m.GetId(), At: m.GetAt(), Token: m.GetToken(), Demands: demands}, err
-}

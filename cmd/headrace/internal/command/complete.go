@@ -54,51 +54,69 @@ func joined(words []string) (all []string) {
 	return all
 }
 
-func candidates(app *kong.Node, words []string, last string) []candidate {
-	node, known, given := app, flagsOf(app), map[string]bool{}
+// typed is what the words before the cursor say.
+type typed struct {
+	node  *kong.Node            // the command
+	known map[string]*kong.Flag // its flags, and those of the commands above it
+	given map[string]bool       // those that are there
+	at    int                   // positional arguments so far
+	open  *kong.Flag            // the last word, if its value comes next; else nil
+}
+
+func read(app *kong.Node, words []string) *typed {
+	t := &typed{node: app, known: flagsOf(app), given: map[string]bool{}}
 	if len(words) > 0 && words[0] == "help" {
 		words = words[1:]
 	}
-	at := 0 // positional arguments so far
-	for i := 0; i < len(words); i++ {
-		name, _, valued := strings.Cut(words[i], "=")
-		if flag := known[name]; flag != nil {
-			given[name] = true
+	for _, word := range words {
+		if t.open != nil { // word is its value
+			t.open = nil
+			continue
+		}
+		name, _, valued := strings.Cut(word, "=")
+		if flag := t.known[name]; flag != nil {
+			t.given[name] = true
 			if !valued && !flag.IsBool() {
-				if i++; i == len(words) {
-					return values(flag, "")
-				}
+				t.open = flag
 			}
 			continue
 		}
-		child := slices.IndexFunc(node.Children, func(n *kong.Node) bool { return n.Name == words[i] })
+		child := slices.IndexFunc(t.node.Children, func(n *kong.Node) bool { return n.Name == word })
 		if child < 0 {
-			at++
+			t.at++
 			continue
 		}
-		node = node.Children[child]
-		maps.Copy(known, flagsOf(node))
+		t.node = t.node.Children[child]
+		maps.Copy(t.known, flagsOf(t.node))
 	}
-	if name, _, valued := strings.Cut(last, "="); valued && known[name] != nil {
-		return values(known[name], name+"=")
+	return t
+}
+
+func candidates(app *kong.Node, words []string, last string) []candidate {
+	t := read(app, words)
+	if t.open != nil {
+		return values(t.open, "")
+	}
+	if name, _, valued := strings.Cut(last, "="); valued && t.known[name] != nil {
+		return values(t.known[name], name+"=")
 	}
 	if !strings.HasPrefix(last, "-") {
+		if t.at < len(t.node.Positional) {
+			return choices(t.node.Positional[t.at])
+		}
 		var all []candidate
-		for _, child := range node.Children {
+		for _, child := range t.node.Children {
 			if !child.Hidden {
 				all = append(all, candidate{child.Name, child.Help})
 			}
-		}
-		if at < len(node.Positional) {
-			return choices(node.Positional[at])
 		}
 		if len(all) > 0 || last != "" {
 			return all
 		}
 	}
 	var all []candidate
-	for name, flag := range known {
-		if !flag.Hidden && (!given[name] || flag.IsSlice()) {
+	for name, flag := range t.known {
+		if !flag.Hidden && (!t.given[name] || flag.IsSlice()) {
 			all = append(all, candidate{name, flag.Help})
 		}
 	}

@@ -160,18 +160,9 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 	if reportErr := writeReport(s, o, err); reportErr != nil {
 		err = errors.Join(err, reportErr)
 	}
-	if o.Total == 0 && err == nil {
-		fmt.Fprintf(to, "%s has no requests: each is a JSON object in a line of its own\n", inputName(s.Requests))
-	}
-	if o.Edited {
-		fmt.Fprintf(to, "%s changed during the run: lines that were added may not have been sent\n", s.Requests)
-	}
-	if o.Stale > 0 {
-		fmt.Fprintf(to, "%s older than a day (--fresh sends their requests again)\n", plural(o.Stale, "resumed result"))
-	}
-	tellLeft(to, o.Left-o.LeftBad, "result", s.Requests, s.Out, "--fresh leaves them out", o.LeftOut)
-	tellLeft(to, o.LeftBad, "failure", s.Requests, s.Errors, "--retry-failed removes them from "+s.Errors, o.LeftOut)
+	stop, _ := errors.AsType[*run.StopError](err)
 	left := o.Waiting > 0 || err != nil
+	tellInput(to, s, o, err)
 	if left && o.Behind > 0 {
 		fmt.Fprintf(to, "%s recorded in %s, but not written again to %s yet: the next run writes them\n", plural(o.Behind, "result"), s.Journal, s.Out)
 	}
@@ -181,9 +172,7 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 	if o.Failed > 0 {
 		fmt.Fprintln(to, "failures: "+s.Errors)
 	}
-	stop := (*run.StopError)(nil)
-	stopped := errors.As(err, &stop)
-	if all := o.Causes(); !stopped || stop.Reason != run.Systematic || len(all) > 1 { // the error gives the one cause
+	if all := o.Causes(); stop == nil || stop.Reason != run.Systematic || len(all) > 1 { // the error gives the one cause
 		tellCauses(to, all)
 	}
 	if why := o.WhyWaiting(); why != nil && err == nil {
@@ -197,29 +186,11 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 			fmt.Fprintln(to, "headrace:", line)
 		}
 	}
-	switch {
-	case errors.Is(err, run.ErrJournalGone):
-		fmt.Fprintln(to, "without it, the run cannot be resumed: if it was moved, put it back; if the requests were moved with it, name their new path; "+
-			"otherwise start over with --fresh, which overwrites the results (move them away to keep them)")
-	case left:
-		if stopped && (stop.Reason == run.Failures || stop.Reason == run.Systematic && o.Failed > 0) && !s.RetryFailed {
-			// these failures would also stop the next run, or their cause has been removed by then
-			fmt.Fprintln(to, p.goOn(s, "--retry-failed"))
-		} else {
-			fmt.Fprintln(to, p.goOn(s))
-		}
-	case o.Failed > 0 && o.Failed == o.BadLine && s.Journal != "":
-		fmt.Fprintln(to, "correct the invalid lines and use --retry-failed, which also removes their failures")
-	case o.Failed > 0 && s.Journal != "":
-		fmt.Fprintln(to, "--retry-failed retries the failures")
-	}
-	if o.Edited && !left {
-		fmt.Fprintln(to, p.goOn(s))
-	}
+	p.tellNext(to, s, o, err, left)
 	switch {
 	case errors.Is(err, run.ErrInterrupted):
 		return err
-	case stopped && stop.Reason == run.Systematic:
+	case stop != nil && stop.Reason == run.Systematic:
 		return errSystematic
 	case err == nil && o.WhyWaiting() != nil && o.Failed+o.Changed == 0:
 		return errLater
@@ -227,6 +198,50 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 		return errFailed
 	}
 	return nil
+}
+
+// tellInput prints what is notable about the file of requests and about results of earlier runs.
+func tellInput(to io.Writer, s *settings.Run, o *run.Outcome, err error) {
+	if o.Total == 0 && err == nil {
+		fmt.Fprintf(to, "%s has no requests: each is a JSON object in a line of its own\n", inputName(s.Requests))
+	}
+	if o.Edited {
+		fmt.Fprintf(to, "%s changed during the run: lines that were added may not have been sent\n", s.Requests)
+	}
+	if o.Stale > 0 {
+		fmt.Fprintf(to, "%s older than a day (--fresh sends their requests again)\n", plural(o.Stale, "resumed result"))
+	}
+	if o.Changed > 0 {
+		fmt.Fprintf(to, "%s of requests that have changed since (kept: use new custom_ids, or start over with --fresh)\n", plural(o.Changed, "result"))
+	}
+	tellLeft(to, o.Left-o.LeftBad, "result", s.Requests, s.Out, "--fresh leaves them out", o.LeftOut)
+	tellLeft(to, o.LeftBad, "failure", s.Requests, s.Errors, "--retry-failed removes them from "+s.Errors, o.LeftOut)
+}
+
+// tellNext prints the command or the flag for what is left or has failed.
+func (p *Program) tellNext(to io.Writer, s *settings.Run, o *run.Outcome, err error, left bool) {
+	switch {
+	case errors.Is(err, run.ErrJournalGone):
+		fmt.Fprintln(to, "without it, the run cannot be resumed: if it was moved, put it back; if the requests were moved with it, name their new path; "+
+			"otherwise start over with --fresh, which overwrites the results (move them away to keep them)")
+	case left:
+		var more []string
+		if stop, ok := errors.AsType[*run.StopError](err); ok && !s.RetryFailed &&
+			(stop.Reason == run.Failures || stop.Reason == run.Systematic && o.Failed > 0) {
+			more = []string{"--retry-failed"} // these failures would also stop the next run, or their cause has been removed by then
+		}
+		fmt.Fprintln(to, p.goOn(s, more...))
+	case o.Failed == 0 || s.Journal == "":
+	case o.BadLine == o.Failed:
+		fmt.Fprintln(to, "correct the invalid lines and use --retry-failed, which also removes their failures")
+	case o.BadLine > 0:
+		fmt.Fprintln(to, "correct the invalid lines and use --retry-failed, which also removes their failures and retries the others")
+	default:
+		fmt.Fprintln(to, "--retry-failed retries the failures")
+	}
+	if o.Edited && !left {
+		fmt.Fprintln(to, p.goOn(s))
+	}
 }
 
 const (

@@ -212,41 +212,11 @@ func (x *examination) mayOpen(s *Store) bool {
 func (x *examination) keys(ctx context.Context, s *Store, store settings.Store, demands []demand) {
 	seen := map[string]bool{}
 	for _, d := range demands {
-		if seen[d.key] = true; !strings.HasPrefix(d.key, x.Prefix) || ctx.Err() != nil {
-			continue
+		if seen[d.key] = true; strings.HasPrefix(d.key, x.Prefix) && ctx.Err() == nil {
+			x.configured(ctx, s, store, d)
 		}
-		k, ok := x.key(ctx, s, store, d.key)
-		if !ok {
-			continue
-		}
-		s.Found++
-		if g, err := peek(ctx, store, quota.Demand{Key: d.key, Limits: d.limits}); err == nil {
-			wait := g.Wait.Seconds()
-			k.Wait = &wait
-			if len(k.Windows) == 0 && len(g.Uses) == 1 {
-				k.Windows, k.Concurrency = windows(g.Uses[0]), d.limits.Concurrency
-			}
-		}
-		if stated := limitsOf(k.limits); stated != "" && stated != limitsOf(d.limits) {
-			x.add(Warning, LimitsDiffer, s.Address+" "+d.key, "use the same configuration in all programs: the limits that were set last apply",
-				"this configuration has %s, but another program has set %s since", d.limits.String(), k.limits.String())
-		}
-		s.Keys = append(s.Keys, k)
 	}
-	names, err := bounded(ctx, func(ctx context.Context) (names []string, _ error) {
-		for name, err := range store.Keys(ctx, x.Prefix) {
-			if err != nil {
-				return names, err
-			}
-			if !seen[name] {
-				names = append(names, name)
-			}
-			if len(names) == mostScanned {
-				return names, errMany
-			}
-		}
-		return names, nil
-	})
+	names, err := others(ctx, store, x.Prefix, seen)
 	s.Partial = err != nil
 	if errors.As(err, new(*fault.FieldError)) { // a store that knows keys by a hash cannot name it
 		x.add(Problem, KeyDamaged, s.Address, "", "a key cannot be read, and its calls fail: %s", plain(err))
@@ -266,6 +236,45 @@ func (x *examination) keys(ctx context.Context, s *Store, store settings.Store, 
 		return cmp.Or(cmp.Compare(b.Paused, a.Paused), cmp.Compare(b.fullness(), a.fullness()), strings.Compare(a.Name, b.Name))
 	})
 	s.Keys = s.Keys[:min(len(s.Keys), x.Keys)]
+}
+
+// configured examines a key of the configuration.
+func (x *examination) configured(ctx context.Context, s *Store, store settings.Store, d demand) {
+	k, ok := x.key(ctx, s, store, d.key)
+	if !ok {
+		return
+	}
+	s.Found++
+	if g, err := peek(ctx, store, quota.Demand{Key: d.key, Limits: d.limits}); err == nil {
+		wait := g.Wait.Seconds()
+		k.Wait = &wait
+		if len(k.Windows) == 0 && len(g.Uses) == 1 {
+			k.Windows, k.Concurrency = windows(g.Uses[0]), d.limits.Concurrency
+		}
+	}
+	if stated := limitsOf(k.limits); stated != "" && stated != limitsOf(d.limits) {
+		x.add(Warning, LimitsDiffer, s.Address+" "+d.key, "use the same configuration in all programs: the limits that were set last apply",
+			"this configuration has %s, but another program has set %s since", d.limits.String(), k.limits.String())
+	}
+	s.Keys = append(s.Keys, k)
+}
+
+// others returns the keys that are not in seen, and errMany if there are more than it returns.
+func others(ctx context.Context, store settings.Store, prefix string, seen map[string]bool) ([]string, error) {
+	return bounded(ctx, func(ctx context.Context) (names []string, _ error) {
+		for name, err := range store.Keys(ctx, prefix) {
+			if err != nil {
+				return names, err
+			}
+			if !seen[name] {
+				names = append(names, name)
+			}
+			if len(names) == mostScanned {
+				return names, errMany
+			}
+		}
+		return names, nil
+	})
 }
 
 var errMany = fmt.Errorf("more than %d keys", mostScanned)

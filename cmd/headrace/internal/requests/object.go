@@ -70,6 +70,11 @@ func (o object) value(name string) []byte {
 	return nil
 }
 
+// hasAny reports whether there is a member of one of these names.
+func (o object) hasAny(names ...string) bool {
+	return slices.ContainsFunc(o, func(m member) bool { return slices.Contains(names, string(m.name)) })
+}
+
 // text returns the string under name. It is not found if it is missing or null. If the value is not a string, problem describes
 // what has to be changed.
 func (o object) text(name string) (value string, found bool, problem string) {

@@ -36,6 +36,7 @@ type Request struct {
 	Bad  string // why it cannot be sent; empty if it can
 
 	NotObject string // the remedy if the whole file is like this line, which is not a JSON object; empty if it is one
+	Foreign   bool   // it is an object that has none of the members of a request, such as {"prompt": "..."}
 
 	Of Format // the format that it has instead of that of the run; empty if it is that one
 
@@ -99,7 +100,9 @@ func parse(text []byte, n int64, f Format) Request {
 		return bad(text, n, "%q must be spelled custom_id", key)
 	}
 	if !found || id == "" {
-		return bad(text, n, "custom_id is missing: it identifies the result")
+		q := bad(text, n, "custom_id is missing: it identifies the result")
+		q.Foreign = !line.hasAny("custom_id", "method", "url", bodyName(OpenAI), bodyName(Anthropic))
+		return q
 	}
 	if len(id) > maxID {
 		return bad(text, n, "custom_id has %d bytes: the maximum is %d", len(id), maxID)
@@ -214,6 +217,15 @@ func bodyName(f Format) string {
 		return "params"
 	}
 	return "body"
+}
+
+// exampleOf returns a request of that format.
+func exampleOf(f Format) string {
+	const messages = `"messages": [{"role": "user", "content": "TEXT"}]`
+	if f == Anthropic {
+		return `{"custom_id": "1", "params": {"model": "NAME", "max_tokens": 1000, ` + messages + `}}`
+	}
+	return `{"custom_id": "1", "url": "/v1/chat/completions", "body": {"model": "NAME", ` + messages + `}}`
 }
 
 func streams(body []byte) bool { return string(memberOf(body, "stream")) == "true" }

@@ -308,7 +308,7 @@ func TestAFileOfAnotherFormat(t *testing.T) {
 		strings.Repeat("7\n", 20) + object:      "none of its first 20 lines is a JSON object (line 1: not a request: it is a JSON number, not an object)" + lines,
 		strings.Repeat("7\n", 19) + object:      "",
 		"{\"caf\xe9\":1}\n" + object:            "",
-		"{}":                                    "",
+		`{"custom_id":"a"}`:                     "",
 		"":                                      "",
 	} {
 		_, err := requests.Of(t.Context(), requests.Read(strings.NewReader(text), requests.OpenAI), requests.OpenAI, dialect.OpenAI, nil)
@@ -346,6 +346,29 @@ func TestAFileForAnotherFormat(t *testing.T) {
 		}
 		assert.EqualError(t, err, c.want)
 	}
+}
+
+// So is a file of prompts, which has nothing of a request.
+func TestAFileOfPrompts(t *testing.T) {
+	t.Parallel()
+	const prompt, request, missing = `{"prompt":"x","id":1}` + "\n", `{"custom_id":"a","url":"/v1/x","body":{}}` + "\n", "custom_id is missing: it identifies the result"
+	scan := func(text string, f requests.Format) error {
+		_, err := requests.Of(t.Context(), requests.Read(strings.NewReader(text), f), f, dialect.OpenAI, nil)
+		return err
+	}
+	for _, f := range []requests.Format{requests.OpenAI, requests.Anthropic} {
+		err := scan(strings.Repeat(prompt, 30), f)
+		require.ErrorContains(t, err, "none of its first 20 lines is a request (line 1: "+missing+"): write lines such as {")
+		example := err.Error()[strings.LastIndex(err.Error(), "such as ")+len("such as "):]
+		example = example[:strings.LastIndex(example, " (")]
+		for q, err := range requests.Read(strings.NewReader(example), f) {
+			require.NoError(t, err)
+			assert.Empty(t, q.Bad, example)
+		}
+	}
+	require.ErrorContains(t, scan("{}", requests.OpenAI), "its only line is not a request (line 1: "+missing)
+	require.NoError(t, scan(strings.Repeat(prompt, 19)+request, requests.OpenAI))
+	require.NoError(t, scan(strings.ReplaceAll(request, "custom_id", "id"), requests.OpenAI))
 }
 
 // Files that were joined keep the byte order marks at their beginnings.

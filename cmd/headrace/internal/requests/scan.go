@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -40,35 +41,32 @@ const (
 	mostRepeated = 100_000
 )
 
-// enoughLines is how many lines have to be something other than a JSON object for the file to have another format.
+// enoughLines is how many lines have to be something other than requests of the format for the file to have another format.
 const enoughLines = 20
 
-// FormatError is the error of a file that does not begin with JSON objects, or only with those of another format.
+// FormatError is the error of a file that does not begin with requests in the format of the run.
 type FormatError struct {
 	Lines  int64   // that were read
+	Want   string  // what none of them is
 	First  Problem // of them
 	Remedy string
-	Format Format // that they do not have; empty: they are no JSON objects
 }
 
 // Error names the remedy.
 func (e *FormatError) Error() string {
-	which, what := fmt.Sprintf("none of its first %d lines is", e.Lines), "a JSON object"
+	which := fmt.Sprintf("none of its first %d lines is", e.Lines)
 	if e.Lines == 1 {
 		which = "its only line is not"
 	}
-	if e.Format != "" {
-		what = "in the format " + string(e.Format)
-	}
-	return fmt.Sprintf("%s %s (line %d: %s): %s", which, what, e.First.Line, e.First.Text, e.Remedy)
+	return fmt.Sprintf("%s %s (line %d: %s): %s", which, e.Want, e.First.Line, e.First.Text, e.Remedy)
 }
 
-// Of scans a sequence of Read with that format to its end. It returns a *FormatError if no line is a JSON object of the
-// format, or none of the first lines. exceeds returns why a request of that cost is never admitted, or an empty text; nil
+// Of scans a sequence of Read with that format to its end. It returns a *FormatError if no line is a JSON object with members
+// of the format, or none of the first lines. exceeds returns why a request of that cost is never admitted, or an empty text; nil
 // means that all are.
 func Of(ctx context.Context, seq iter.Seq2[Request, error], f Format, d dialect.Dialect, exceeds func(throttle.Cost) string) (*Scan, error) {
 	s := &Scan{repeated: map[int64]seen{}}
-	objects, ours, other, remedy := false, false, Format(""), ""
+	var file likeness
 	ids := &twice{}
 	defer ids.close()
 	for q, err := range seq {
@@ -79,14 +77,10 @@ func Of(ctx context.Context, seq iter.Seq2[Request, error], f Format, d dialect.
 			return nil, err
 		}
 		s.Lines++
-		if s.Lines == 1 {
-			remedy = q.NotObject
-		}
-		objects, other = objects || q.NotObject == "", q.Of
-		ours = ours || q.Of == ""
+		file.add(&q)
 		if q.Bad != "" {
 			s.problem(q.Line, q.Bad)
-			if s.Lines == enoughLines && (!objects || !ours) {
+			if s.Lines == enoughLines && !file.fits() {
 				break
 			}
 			continue
@@ -96,37 +90,66 @@ func Of(ctx context.Context, seq iter.Seq2[Request, error], f Format, d dialect.
 		}
 		s.weigh(&q, d, exceeds)
 	}
-	if s.Lines > 0 && !objects {
-		if s.Lines == 1 && (remedy == fromSeveral || remedy == fromLines) { // there are no others that complete it
-			remedy = correctedJSON
-		}
-		return nil, &FormatError{Lines: s.Lines, First: s.Problems[0], Remedy: remedy}
+	if s.Lines > 0 && !file.fits() {
+		return nil, file.err(s, f)
 	}
-	if s.Lines > 0 && !ours {
-		first := Problem{s.Problems[0].Line, fmt.Sprintf("it has %s but no %s", bodyName(other), bodyName(f))}
-		return nil, &FormatError{Lines: s.Lines, First: first, Remedy: "use --format " + string(other), Format: f}
-	}
-	err := ids.find(func(again, first seen) error {
-		if len(s.repeated) == mostRepeated {
-			return fmt.Errorf("more than %d lines repeat the custom_id of another line, such as lines %d and %d", mostRepeated, first.line(), again.line())
-		}
-		s.repeated[again.line()] = first
-		return nil
-	})
-	if err != nil {
+	if err := ids.find(s.repeat); err != nil {
 		return nil, err
 	}
-	for _, line := range slices.Sorted(func(yield func(int64) bool) {
-		for line := range s.repeated {
-			if !yield(line) {
-				return
-			}
-		}
-	}) {
+	for _, line := range slices.Sorted(maps.Keys(s.repeated)) {
 		s.problem(line, repeatedText(s.repeated[line].line()))
 	}
 	slices.SortStableFunc(s.Problems, func(a, b Problem) int { return int(a.Line - b.Line) })
 	return s, nil
+}
+
+// likeness is what the lines of a file have been so far.
+type likeness struct {
+	lines    int64
+	objects  bool   // a line is a JSON object
+	requests bool   // that has members of a request
+	ours     bool   // a line does not have the other format
+	other    Format // of the last line
+	remedy   string // for the first line
+}
+
+func (l *likeness) add(q *Request) {
+	if l.lines++; l.lines == 1 {
+		l.remedy = q.NotObject
+	}
+	object := q.NotObject == ""
+	l.objects, l.requests = l.objects || object, l.requests || object && !q.Foreign
+	l.ours, l.other = l.ours || q.Of == "", q.Of
+}
+
+// fits reports whether some line may be a request of the format.
+func (l *likeness) fits() bool { return l.requests && l.ours }
+
+// err returns what is wrong with a file that does not fit f.
+func (l *likeness) err(s *Scan, f Format) *FormatError {
+	e := &FormatError{Lines: s.Lines, First: s.Problems[0]}
+	switch {
+	case !l.objects:
+		e.Want, e.Remedy = "a JSON object", l.remedy
+		if s.Lines == 1 && (l.remedy == fromSeveral || l.remedy == fromLines) { // there are no others that complete it
+			e.Remedy = correctedJSON
+		}
+	case !l.requests:
+		e.Want, e.Remedy = "a request", "write lines such as "+exampleOf(f)+" (docs/cli.md has commands for that)"
+	default:
+		e.Want, e.Remedy = "in the format "+string(f), "use --format "+string(l.other)
+		e.First.Text = fmt.Sprintf("it has %s but no %s", bodyName(l.other), bodyName(f))
+	}
+	return e
+}
+
+// repeat notes a line with the ID of an earlier one.
+func (s *Scan) repeat(again, first seen) error {
+	if len(s.repeated) == mostRepeated {
+		return fmt.Errorf("more than %d lines repeat the custom_id of another line, such as lines %d and %d", mostRepeated, first.line(), again.line())
+	}
+	s.repeated[again.line()] = first
+	return nil
 }
 
 func repeatedText(first int64) string {

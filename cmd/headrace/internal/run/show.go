@@ -30,7 +30,7 @@ func (j *Job) show(p event.Progress) {
 // in their file, and the reason for a stop is printed once at the end and not for each request.
 func level(e event.Event, usual slog.Level) slog.Level {
 	switch e.Kind { //nolint:exhaustive // other events have a level of their own
-	case event.LimiterCut, event.LimiterHit, event.ItemFailed:
+	case event.LimiterCut, event.LimiterHit, event.LimiterClosed, event.ItemFailed:
 		return slog.LevelInfo
 	case event.ItemAbandoned, event.NodeFinished, event.FlowFinished, event.NetRequest, event.JournalStale, event.JournalLeftover:
 		return slog.LevelDebug
