@@ -195,6 +195,22 @@ func TestItemsComeInBursts(t *testing.T) {
 	assert.InDelta(t, waited, got.Waiting, 1e-6)
 }
 
+func TestBurstsEndWithMoreThanCanBeSent(t *testing.T) {
+	const until = 10*time.Minute + 30*time.Second
+	var sent []time.Duration
+	s := &script{
+		admit: upTo(1),
+		sent:  func(now time.Duration, _ *client.Call) { sent = append(sent, now) },
+	}
+	world := setting(provider.Config{})
+	world.Bursts = client.Bursts{Items: 1, Every: time.Minute, Until: until}
+	run(t, world, playing(s))
+	require.Greater(t, len(sent), 100)
+	assert.Less(t, sent[10], until)
+	assert.Equal(t, until, sent[11], "not when the next burst would come")
+	assert.Less(t, sent[99], until+3*time.Minute)
+}
+
 // Items that are never answered wait until the end.
 func TestItemsOfBurstsThatStarveWait(t *testing.T) {
 	s := &script{admit: func(time.Duration, *client.Call, int) time.Duration { return client.Forever }}

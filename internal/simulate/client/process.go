@@ -68,11 +68,16 @@ func (p *process) draw() {
 // burst brings the next items.
 func (p *process) burst(now time.Duration) {
 	p.countWaiting(now)
-	p.come += p.run.Bursts.Items
+	b := p.run.Bursts
+	if ends := b.Until > 0 && now >= b.Until; ends {
+		p.come = 0
+	} else {
+		p.come += b.Items
+		p.run.queue.At(p.run.nextBurst(now), event{what: burst, process: p})
+	}
 	if p.fresh == nil {
 		p.draw()
 	}
-	p.run.queue.At(now+p.run.Bursts.Every, event{what: burst, process: p})
 	p.pump(now)
 }
 

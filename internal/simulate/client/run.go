@@ -37,6 +37,7 @@ type Range struct{ Low, High float64 }
 type Bursts struct {
 	Items int
 	Every time.Duration
+	Until time.Duration // then there are more items than can be sent; 0: there never are
 }
 
 // Between is drawn from with each duration equally likely.
@@ -175,7 +176,7 @@ func (r *run) happen(e event) {
 	case join:
 		e.process.joined, e.process.began, e.process.admitted = true, now, now
 		if e.process.come > 0 {
-			r.queue.At(now+r.Bursts.Every, event{what: burst, process: e.process})
+			r.queue.At(r.nextBurst(now), event{what: burst, process: e.process})
 		}
 		e.process.pump(now)
 	case wake:
@@ -208,6 +209,14 @@ func (r *run) happen(e event) {
 		r.look(now)
 		r.queue.At(now+r.watch.Every, event{what: glance})
 	}
+}
+
+// nextBurst is when items come after those that come now.
+func (r *run) nextBurst(now time.Duration) time.Duration {
+	if until := r.Bursts.Until; until > now {
+		return min(until, now+r.Bursts.Every)
+	}
+	return now + r.Bursts.Every
 }
 
 // ebb reports whether demand pauses.

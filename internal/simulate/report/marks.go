@@ -72,6 +72,11 @@ func BurstsReach() Reaches {
 	return Reaches{blind: reach{p5: 45, p25: 80, median: 1.2}, headers: reach{p5: 60, p25: 88, median: 0.5}}
 }
 
+// SparseReach is that where many items come after a few.
+func SparseReach() Reaches {
+	return Reaches{blind: reach{p5: 20, p25: 80}, headers: reach{p5: 30, p25: 86}}
+}
+
 // Sweep judges what g, of many providers, comes to.
 func (m *Marks) Sweep(target string, g *Grid, r Reaches) {
 	for c, contender := range g.Contenders {

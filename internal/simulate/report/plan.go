@@ -23,11 +23,12 @@ type Plan struct {
 	Harsher  int            // how many of the harsher generator
 	Recovery int            // how many of these that become ordinary ones
 	Bursts   int            // how many random providers to which items come in bursts
+	Sparse   int            // how many of the harsher generator to which few items come at first
 	Set      string         // parts of the names of sets, separated by commas; empty: all
 	Family   string         // beginnings of the names of families, separated by commas; empty: all
 	Members  bool           // the table of members has all of them, not only the weak ones
 	Only     string         // parts of the names of contenders, separated by commas; empty: all in the twelve, elsewhere ours and what knows the limits
-	Scenario string         // parts of the names of scenarios, "random" for N random ones, "harsher", "recovery" and "bursts" for those, #n, hn, rn or bn for one of them; empty: all
+	Scenario string         // parts of the names of scenarios, "random" for N random ones, the names of the other drawn sets for those, #n, hn, rn, bn or sn for one of them; empty: all
 	ColdOnly bool           // nothing but the cold start
 	Names    provider.Names // what refusals say of the limit; the zero Names: what each scenario has
 	Ablate   bool           // nothing but the default law without each of its rules
@@ -45,6 +46,7 @@ const (
 	harsherSet  = "harsher"
 	recoverySet = "recovery"
 	burstsSet   = "bursts"
+	sparseSet   = "sparse"
 	jobsSet     = "jobs"
 )
 
@@ -66,6 +68,7 @@ func (p *Plan) Write(w io.Writer) error {
 		{harsherSet, p.harsher},
 		{recoverySet, p.recovery},
 		{burstsSet, p.bursts},
+		{sparseSet, p.sparse},
 		{jobsSet, p.jobs},
 	} {
 		if !named(set.name, p.Set) || p.ColdOnly && set.name != twelveSet {
@@ -163,6 +166,13 @@ func (p *Plan) bursts(pen *pen, marks *Marks) {
 	}
 }
 
+func (p *Plan) sparse(pen *pen, marks *Marks) {
+	if p.Sparse > 0 && named(sparseSet, p.Scenario) {
+		all := p.naming(drawn(scenario.Sparse, p.Offset, p.Sparse))
+		p.sweep(pen, "Sparse", all, p.contenders(everybody()), marks, SparseReach())
+	}
+}
+
 func (p *Plan) sweep(pen *pen, title string, all []scenario.Scenario, who []client.Contender, marks *Marks, r Reaches) {
 	g := pen.play(all, who, 1)
 	pen.heading(title, fmt.Sprintf("%d from #%d on, one seed each", len(all), p.Offset))
@@ -203,7 +213,7 @@ func (p *Plan) scenarios(all []scenario.Scenario) []scenario.Scenario {
 // numbered are the drawn scenarios that Scenario asks for by number.
 func (p *Plan) numbered() (all []scenario.Scenario) {
 	for name := range strings.SplitSeq(p.Scenario, ",") {
-		for prefix, draw := range map[string]func(int) scenario.Scenario{"#": scenario.Random, "h": scenario.Harsher, "r": scenario.Recovery, "b": scenario.Bursts} {
+		for prefix, draw := range map[string]func(int) scenario.Scenario{"#": scenario.Random, "h": scenario.Harsher, "r": scenario.Recovery, "b": scenario.Bursts, "s": scenario.Sparse} {
 			number, ok := strings.CutPrefix(name, prefix)
 			if i, err := strconv.Atoi(number); ok && err == nil {
 				all = append(all, draw(i))

@@ -19,8 +19,10 @@ func drawn(draw func(int) scenario.Scenario, offset, n int) []scenario.Scenario 
 	return all
 }
 
-// bursts reports whether items come in bursts, which all clients complete sooner or later.
-func (g *Grid) bursts() bool { return len(g.Scenarios) > 0 && g.Scenarios[0].Bursts.Items > 0 }
+// bursts reports whether items come in bursts to the end, which all clients complete sooner or later.
+func (g *Grid) bursts() bool {
+	return len(g.Scenarios) > 0 && g.Scenarios[0].Bursts.Items > 0 && g.Scenarios[0].Bursts.Until == 0
+}
 
 // measure is what a contender is judged by, besides 429s.
 func (g *Grid) measure() string {

@@ -24,6 +24,12 @@ func ExampleRecovery() {
 	// Output: r11: cap 11 that moves beside 8.2/s b26, Retry-After whole, latency 0.2 s, then 600 in each minute, Retry-After whole
 }
 
+func ExampleSparse() {
+	s := scenario.Sparse(11)
+	fmt.Printf("%s: %s\n", s.Name, s.About)
+	// Output: s11: an item each 30 s, then all, cap 11 that moves beside 8.2/s b26, Retry-After whole, latency 0.2 s
+}
+
 func ExampleBursts() {
 	s := scenario.Bursts(130)
 	fmt.Printf("%s: %s\n", s.Name, s.About)

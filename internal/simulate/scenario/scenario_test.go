@@ -116,6 +116,20 @@ func TestBursts(t *testing.T) {
 	})
 }
 
+func TestSparse(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		i := rapid.IntRange(0, 1e6).Draw(t, "i")
+		s, same := scenario.Sparse(i), scenario.Harsher(i)
+		check(t, s)
+		assert.Equal(t, s, scenario.Sparse(i))
+		assert.Equal(t, same.Provider, s.Provider)
+		assert.Equal(t, 1, s.Processes)
+		assert.Equal(t, 1, s.Bursts.Items)
+		assert.True(t, s.Bursts.Every >= 10*time.Second && s.Bursts.Every <= time.Minute, s.About)
+		assert.Equal(t, s.End()-10*time.Minute, s.Bursts.Until, "what is measured begins with the many items")
+	})
+}
+
 // All kinds turn up, in the shares that Random promises.
 func TestRandomShares(t *testing.T) {
 	const n = 6000
