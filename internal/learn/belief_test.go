@@ -64,7 +64,7 @@ func TestARefusalEndsTheTrialOfARate(t *testing.T) {
 func TestTheCallsInFlightBeforeAnOverloadAreTriedCallByCall(t *testing.T) {
 	r := runMachine(Config{Initial: 50, Max: 100})
 	for at := 1.0; at < 10; at += 0.25 {
-		r.Refused(at+0.1, r.send(at), Refusal{Mild: true})
+		r.Refused(at+0.1, inUse(r.send(at))[0], Refusal{Mild: true})
 	}
 	low := r.InFlight()
 	assert.Less(t, low, 40)

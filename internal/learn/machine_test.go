@@ -63,6 +63,14 @@ func (r *machineRun) sendMany(until float64) (calls []Call) {
 	return calls
 }
 
+// inUse has the calls be sent while many others were in flight.
+func inUse(calls ...Call) []Call {
+	for i := range calls {
+		calls[i].Others = 49
+	}
+	return calls
+}
+
 // cutOnce has sent 20 calls and has the last of them refused at 2.1.
 func cutOnce(c Config, refusal Refusal) *machineRun {
 	r := runMachine(c)
@@ -350,7 +358,7 @@ func TestOverloadsCutTheCallsInFlightAndNoRate(t *testing.T) {
 	}{{"no rate is known, and none is learned", 0}, {"one is known, and stays", 10}} {
 		t.Run(c.name, func(t *testing.T) {
 			r := runMachine(Config{Initial: 50, Max: 100, CallRate: c.rate})
-			calls, pace := r.sendMany(1), r.Calls.Pace()
+			calls, pace := inUse(r.sendMany(1)...), r.Calls.Pace()
 			r.Refused(1.1, calls[3], Refusal{Mild: true, Asked: 2})
 			assert.Equal(t, 50, r.InFlight(), "one is an exception")
 			r.Refused(1.2, calls[4], Refusal{Mild: true, Asked: 2})
@@ -361,7 +369,7 @@ func TestOverloadsCutTheCallsInFlightAndNoRate(t *testing.T) {
 			assert.Equal(t, c.rate > 0, r.Calls.On)
 			assert.GreaterOrEqual(t, r.Wait(1.3, 1, 0), 2.0)
 			assert.Equal(t, []Decision{{At: 1.2, Of: OfFlight, From: 50, To: 45, Why: WhyOverload}}, r.decided)
-			r.Refused(9.1, r.send(9), Refusal{Mild: true})
+			r.Refused(9.1, inUse(r.send(9))[0], Refusal{Mild: true})
 			assert.Equal(t, 40, r.InFlight())
 		})
 	}
@@ -370,13 +378,16 @@ func TestOverloadsCutTheCallsInFlightAndNoRate(t *testing.T) {
 func TestOverloadsHalveTheCallsInFlightInTenSecondsAtMost(t *testing.T) {
 	r := runMachine(Config{Initial: 50, Max: 100})
 	least := r.InFlight()
+	refuse := func(at float64) {
+		r.Refused(at+0.1, inUse(r.send(at))[0], Refusal{Mild: true})
+	}
 	for at := 1.0; at < 10; at += 0.25 {
-		r.Refused(at+0.1, r.send(at), Refusal{Mild: true})
+		refuse(at)
 		least = min(least, r.InFlight())
 	}
 	assert.InDelta(t, 25, least, 1)
 	for at := 12.0; at < 20; at += 0.25 {
-		r.Refused(at+0.1, r.send(at), Refusal{Mild: true})
+		refuse(at)
 	}
 	assert.Less(t, r.InFlight(), 20, "and then on from there")
 }

@@ -50,6 +50,9 @@ func (m *Machine) answerOverload(now float64, c Call, r *Refusal) {
 		m.beginEpoch(now)
 		return
 	}
+	if before <= several && 2*(c.Others+1) <= before { // few are in flight anyway, and fewer would not have helped
+		return
+	}
 	m.levels.Fell(now, float64(before))
 	m.Flight.Signal(backOff, m.overload.From(now, float64(before)))
 	m.beginEpoch(now)

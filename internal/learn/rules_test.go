@@ -181,6 +181,7 @@ func TestRulesThatAreLeftOut(t *testing.T) {
 		for range 10 {
 			at += 2
 			c := r.send(at)
+			c.Others = 19
 			r.answerOverload(at+0.1, c, &Refusal{})
 		}
 		assert.Equal(t, cut, r.InFlight() < 20)
