@@ -13,6 +13,7 @@ const callWeight = 1.0 / handful // of the newest call: the time and the tokens 
 func (m *Machine) Answered(now float64, c Call, a Answer) {
 	m.Flight.Tick(now, m.countsForGrowth(now)) // the time until now does not count for a cycle that begins now
 	m.overload.Taken()
+	m.ended = now
 	if m.rates.Taken(now, c) {
 		m.rates.pause = 0 // the limit had not fallen: the next fall is likely to be as short
 	}

@@ -8,6 +8,8 @@ type Claim struct {
 	sent     float64  // calls since it was made
 	epochs   float64  // with a refusal
 	level    float64  // where it was claimed
+	at       float64  // when the call left that was refused then
+	rate     float64  // that measurements agreed about before it, in calls per second; 0: none
 	hits     float64  // refusals by then
 	unhelped evidence // cuts that did not help
 	lonely   float64  // calls for which a refusal with no other call in flight is remembered
@@ -65,7 +67,7 @@ func (c *Claim) Refused(level int, asks bool) {
 
 // Begin claims a cap at the level of the call x; hits were refused so far.
 func (c *Claim) Begin(x Call, hits float64) {
-	c.sent, c.epochs, c.level, c.hits = 0, 0, float64(x.Others), hits
+	c.sent, c.epochs, c.level, c.hits, c.at, c.rate = 0, 0, float64(x.Others), hits, x.At, 0
 	c.unhelped, c.lonely, c.scatter = 0, 0, 0
 }
 

@@ -26,7 +26,7 @@ func (m *Machine) cutFlight(now float64, c Call, named bool) {
 // cutPace answers a rate, with what was measured.
 func (m *Machine) cutPace(now float64, c Call, r *Refusal, measured Rate) {
 	before := m.Calls.Pace()
-	m.firstMark = !m.Calls.On
+	m.firstMark, m.unused = !m.Calls.On, 0
 	if m.off.Has(MeasureRule) && m.Calls.On {
 		measured.Calls, measured.Tokens, measured.Few = m.Calls.Pace()/2, m.Tokens.Pace()/2, false
 	}
@@ -42,6 +42,9 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal, measured Rate) {
 		measured.Calls = max(measured.Calls, m.Calls.Rate)
 	}
 	m.Calls.Cut(measured.Calls, Cycle(measured.Calls), measured.Few)
+	if m.firstMark {
+		m.Calls.weak = measured.Few && m.tally.rested
+	}
 	m.Calls.SetCycle(m.cycle())
 	m.rememberAdmitted(now, c, measured.Span)
 	m.weighRoom(now, c, r)
@@ -97,12 +100,20 @@ func (m *Machine) weighTokens(c Call) bool {
 	return m.largeHits >= enough && m.Tokens.On && m.Tokens.model >= c.Tokens
 }
 
+// restUnmeasured has the first rate not be measured over a pause in demand, in which far more might have been admitted. While a call
+// takes long, its caller may have no other.
+func (m *Machine) restUnmeasured(now float64) {
+	if ended := m.ended; !m.marked && !m.Calls.On && ended >= m.tally.last.At && now-ended > interruption {
+		m.tally.Restart(now)
+	}
+}
+
 // correctFirstMark corrects the first mark before the call c leaves. Calls that left together arrive in any order: the first refusal
 // received may be that of the first call, while later calls have got through. By now all of their refusals have been received.
 // How fast a handful of calls got through says nothing; they are measured over the pause that follows.
 func (m *Machine) correctFirstMark(c Call) {
 	m.firstMark = false
-	got, span := m.tally.total.Calls-float64(c.Seq-1-m.epoch.last), max(shortest, m.epoch.at-m.tally.start)
+	got, span := m.tally.sinceStart()-float64(c.Seq-1-m.epoch.last), max(shortest, m.epoch.at-m.tally.start)
 	rate, burst := got/span, m.tally.mark.At-m.tally.start < shortest
 	fines := &m.Door.fines
 	switch each := fines.Each(); {
@@ -113,7 +124,7 @@ func (m *Machine) correctFirstMark(c Call) {
 	case got >= handful && burst:
 	case got >= 1 && got < handful && m.Door.Until-m.epoch.at > 1+askedJitter: // a second may be any fraction, rounded up
 		got += min(got, float64(m.hits)-1) // refusals may have cost quota, too
-		rate = min(m.Calls.Rate, (got+1)/(c.At-m.tally.start))
+		rate = min(m.Calls.Rate, (got+1)/(c.At-m.tally.start-m.unused))
 	default:
 		return
 	}

@@ -38,6 +38,7 @@ type Machine struct {
 	reopens   bool    // the next call ends a pause in which nothing was admitted
 	marked    bool    // a refusal, of this run or an earlier one, has shown the provider's bucket empty
 	firstMark bool    // the first mark of a rate has just been made
+	unused    float64 // seconds since then in which calls could leave, but none waited
 	hits      int64   // refusals
 	slowBy    float64 // no growth before
 
@@ -45,6 +46,7 @@ type Machine struct {
 	at      float64
 	due     float64            // when the next one is due, of a process that does not sleep
 	slack   bool               // no call has waited since
+	ended   float64            // when an answer was received last
 	factors [waitKinds]float64 // of Retry-Afters
 
 	// The call that was asked about last.

@@ -198,9 +198,9 @@ func (m *Machine) judgeRandom(now float64, c Call, r *Refusal, measured Rate) bo
 }
 
 // claimWasRandom reports whether the refusals under a claim that does not hold were random. If so, a slow start begins anew.
-func (m *Machine) claimWasRandom(now float64) bool {
+func (m *Machine) claimWasRandom(now float64, c Call) bool {
 	share, ok := m.claim.Noise(float64(m.hits))
-	if !ok || m.off.Has(StrayRule) {
+	if !ok || m.rateExplains(c) || m.off.Has(StrayRule) {
 		return false
 	}
 	m.noise.Know(share)
@@ -209,6 +209,14 @@ func (m *Machine) claimWasRandom(now float64) bool {
 	m.Flight.Restart(m.claim.level)
 	m.note(Decision{At: now, Kind: Verdict, To: share, Why: WhyNoiseInFlight})
 	return true
+}
+
+// rateExplains reports whether a rate about which measurements agreed before the claim explains the refusals under it: about as much has
+// been admitted since, because the pace was higher.
+func (m *Machine) rateExplains(c Call) bool {
+	span := c.At - m.claim.at
+	part := m.tally.since(c, span).Calls / (m.claim.rate * span)
+	return part >= explained && part <= standBy
 }
 
 // noteNoNoise reports that the share of random rejections that was known has ended.

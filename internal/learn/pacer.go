@@ -22,6 +22,7 @@ type Pacer struct {
 	spurs    bool    // because the headers show that there is room
 	marks    int
 	burst    float64 // how much more than the rate the provider takes after a pause
+	weak     bool    // the rate was measured on a handful of calls after a pause in demand: the next mark on as few may lower it at once
 	rested   bool    // the demand has paused since the last mark
 	fills    bool    // the first pause of a rate that was expected: what comes in meanwhile goes at once
 	part     bool    // others press for the same limit
@@ -246,11 +247,14 @@ func (p *Pacer) Cut(measured, cycle float64, few bool) {
 		case plain && measured < cautious*p.Rate && p.Rate < 1 && p.OneByOne && p.active < (flat+climb)*p.cycle:
 			kept = p.active // others have emptied the bucket, which happens at any pace: if that began a cycle, the pace would never grow
 		}
-		if p.rested { // what came in during the pause is not known
+		weak := p.weak && few
+		p.weak = false
+		if p.rested && !weak { // what came in during the pause is not known
 			measured = max(measured, p.Rate)
 		}
 		measured = min(measured, old)
 		switch {
+		case weak:
 		case few:
 			measured = max(measured, fewLeast*old)
 		case p.Turns: // what calls have reserved says little about what was left

@@ -184,6 +184,7 @@ func (m *Machine) stopGrowth(now float64) {
 // into it is not repeated soon.
 func (m *Machine) Closed(now float64, c Call, slow bool) {
 	m.hits++
+	m.resumed = Point{}
 	m.quota.draft.Refused(now, c, &Refusal{Asked: draftMost})
 	if slow {
 		m.stopGrowth(now)

@@ -28,9 +28,14 @@ func (m *Machine) Sent(c Call) {
 	m.spans.Sent(c.At)
 }
 
+const beforeApart = rarestProbe // seconds without a call before there was a machine: longer than calls usually take, and nothing held one back
+
 // Before says that c, and the calls between the one before and it, left before there
 // was anything to learn from.
 func (m *Machine) Before(c Call) {
+	if c.At-m.tally.last.At > beforeApart {
+		m.tally.Restart(c.At)
+	}
 	m.tally.Sent(c)
 	m.quota.Sent(c)
 	m.spans.Sent(c.At)

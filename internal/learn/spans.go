@@ -9,6 +9,7 @@ type Spans struct {
 	Window float64 // length of the window, seconds; 0: none is known
 
 	shut  float64 // when the call left that found it shut first; 0: it is open
+	rests float64 // until when no call waited to find it open again; 0: one always did
 	begin float64 // the last opening
 	calls float64 // admitted by then
 	hits  float64 // refused by then
@@ -37,6 +38,16 @@ func (s *Spans) Shut(left float64) {
 	if s.shut == 0 {
 		s.shut = left
 	}
+	if left >= s.rests {
+		s.rests = 0
+	}
+}
+
+// Rest notes that no call has waited for a while until now. If the provider was shut, it may have opened meanwhile.
+func (s *Spans) Rest(now float64) {
+	if s.shut > 0 {
+		s.rests = now
+	}
 }
 
 // Opened records that a call which left at the moment left was admitted, and returns the rate of the span that ends there, or 0
@@ -44,7 +55,11 @@ func (s *Spans) Shut(left float64) {
 // on which marks agree, or 0. A span that gives much less than that, or ends before the window is used up, is an outage, unless
 // it recurs.
 func (s *Spans) Opened(left, calls, hits, known float64, counts bool) (rate float64) {
-	if s.shut == 0 {
+	switch {
+	case s.shut == 0:
+		return 0
+	case s.rests > 0:
+		s.shut, s.rests, s.begin, s.calls, s.hits = 0, 0, left, calls, hits
 		return 0
 	}
 	got, span, shut := calls-s.calls, left-s.begin, left-s.shut

@@ -17,7 +17,9 @@ type Tally struct {
 	fates   Fates
 	perCall float64 // tokens that a call really takes, smoothed
 	begun   bool
-	start   float64 // when the first call left
+	start   float64 // when the first call left that is measured
+	before  float64 // calls that were admitted before it
+	rested  bool    // there are some, but a pause in demand followed
 	base    int64   // the last call before it began
 	few     stretch // of the marks before this one, back to the last that was not on a handful of calls
 	next    stretch // few after the next mark
@@ -87,6 +89,18 @@ func (t *Tally) Sent(c Call) {
 	t.fates.Sent(c)
 	t.history.Add(t.total)
 }
+
+// Restart has nothing before now be measured.
+func (t *Tally) Restart(now float64) {
+	if !t.begun {
+		return
+	}
+	t.start, t.before, t.rested = now, t.total.Calls, true
+	t.Mark(Call{Seq: t.last.Seq, At: now, Total: t.last.Total})
+}
+
+// sinceStart is how many calls were admitted since the start.
+func (t *Tally) sinceStart() float64 { return t.total.Calls - t.before }
 
 // Counts reports whether the call was sent since the tally began, which is not
 // so of calls that were on their way before.
@@ -173,10 +187,13 @@ func (t *Tally) Measure(c Call, doubt Doubt, window float64) Rate {
 // sinceMark is what was admitted from the mark to the refused call c, and the share of the reserved tokens that this used.
 func (t *Tally) sinceMark(c Call, doubt Doubt) (got stretch, used float64) {
 	span := max(tiny, c.At-t.mark.At)
-	if doubt.First {
+	calls := max(1, float64(c.Seq-t.mark.Seq-1)-(t.refused-1)-t.unsent)
+	switch {
+	case doubt.First && t.rested && calls < handful: // it is hardly a measurement
+		span = max(span, interruption)
+	case doubt.First:
 		span = max(span, shortest)
 	}
-	calls := max(1, float64(c.Seq-t.mark.Seq-1)-(t.refused-1)-t.unsent)
 	gross := c.Total - c.Tokens - t.mark.Total
 	tokens := max(0, gross-(t.lost-c.Tokens)-(t.total.unused()-t.marked.unused()))
 	if doubt.Fined {

@@ -12,8 +12,8 @@ func (m *Machine) tick(now float64, slack bool) {
 	m.at = now
 	idle := m.slack && !m.Door.Shut() // since the last tick
 	counts := m.countsForGrowth(now)
-	if m.slack && now-before > interruption {
-		m.quota.Calls.Rest()
+	if m.slack {
+		m.rest(now, now-before, max(0, now-max(before, m.Door.Until)))
 	}
 	m.slack = slack
 	m.Calls.Turns, m.Tokens.Turns = m.Tokens.On, m.Tokens.On
@@ -31,6 +31,19 @@ func (m *Machine) tick(now float64, slack bool) {
 		m.setWindow(0)
 		m.note(Decision{At: now, Kind: Verdict, From: w, Why: WhyNoSpan})
 	}
+}
+
+// rest takes in that no call has waited for some seconds, in so many of which the gate was open.
+func (m *Machine) rest(now, seconds, open float64) {
+	if seconds > interruption {
+		m.quota.Calls.Rest()
+		m.restUnmeasured(now)
+	}
+	onItsWay := m.resumed.At > m.spans.shut && now < m.resumed.At+rarestProbe // a call that may have found the provider open
+	if open > interruption && !onItsWay {
+		m.spans.Rest(now)
+	}
+	m.unused += open
 }
 
 // grows reports whether more may be tried now.

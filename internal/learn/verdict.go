@@ -83,7 +83,7 @@ func (m *Machine) cause(now float64, c Call, r *Refusal) verdict {
 	case m.looksLikeCap(c, r):
 		return isCap
 	case m.Flight.Claimed:
-		if m.claimWasRandom(now) {
+		if m.claimWasRandom(now, c) {
 			return isNothing
 		}
 		return isRate
@@ -145,6 +145,9 @@ const standBy = 1.2 // times the pace or the rate before: the pace while a cap h
 // claimCap begins a claim: the calls in flight are bounded, and the rate is kept in reserve.
 func (m *Machine) claimCap(now float64, c Call) {
 	m.claim.Begin(c, float64(m.hits))
+	if m.calm.Agreed() {
+		m.claim.rate = m.Calls.Rate
+	}
 	m.noise.Forget() // what no other claim explained
 	m.note(Decision{At: now, Kind: Verdict, To: float64(c.Others), Why: WhyCap})
 	if m.Calls.On {
