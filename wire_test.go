@@ -8,10 +8,12 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"os"
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
@@ -25,6 +27,7 @@ import (
 	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/internal/pipenet"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
@@ -103,6 +106,9 @@ func TestConnectionsThatFailOpenTheBreaker(t *testing.T) {
 			cancel()
 			return errors.New("refused")
 		}, false},
+		"no file is left for a connection": {"http://api.openai.com/", func(<-chan struct{}, func()) error {
+			return &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("socket", syscall.EMFILE)}
+		}, false},
 		"another scheme": {"foo://api.openai.com/", nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -115,7 +121,10 @@ func TestConnectionsThatFailOpenTheBreaker(t *testing.T) {
 				defer cancel()
 				ended := make(chan struct{})
 				defer close(ended)
-				base := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, c.dial(ended, cancel) }}
+				base := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+					httptrace.ContextClientTrace(ctx).ConnectStart(network, address) // as a net.Dialer does
+					return nil, c.dial(ended, cancel)
+				}}
 				req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url, http.NoBody)
 				require.NoError(t, err)
 				_, err = headrace.Transport(base, "", headrace.Within(g)).RoundTrip(req) //nolint:bodyclose // there is none
@@ -125,6 +134,43 @@ func TestConnectionsThatFailOpenTheBreaker(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A request that waits for one of the connections that MaxConnsPerHost allows, until its deadline, says nothing about the provider.
+func TestAWaitForAFreeConnectionDoesNotOpenTheBreaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, err := guard.New(guard.Policy{Breaker: &breaker.Config{Failures: 1}, Retry: &retry.Policy{MaxAttempts: 1}})
+		require.NoError(t, err)
+		l := pipenet.Listen()
+		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			time.Sleep(10 * time.Second)
+			_, _ = io.WriteString(w, "{}")
+		}), ReadHeaderTimeout: time.Minute}
+		go func() { _ = server.Serve(l) }()
+		base := &http.Transport{DialContext: l.Dial, MaxConnsPerHost: 1}
+		tr := headrace.Transport(base, "", headrace.Within(g))
+		call := func(timeout time.Duration) error {
+			ctx, cancel := context.WithTimeout(t.Context(), timeout)
+			defer cancel()
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://api.openai.com/", http.NoBody)
+			if err != nil {
+				return err
+			}
+			resp, err := tr.RoundTrip(req)
+			if err != nil {
+				return err
+			}
+			return resp.Body.Close()
+		}
+		long := make(chan error)
+		go func() { long <- call(time.Minute) }()
+		synctest.Wait()
+		require.ErrorIs(t, call(5*time.Second), context.DeadlineExceeded)
+		assert.NoError(t, g.Try(t.Context(), throttle.Cost{}, func(context.Context) error { return nil }))
+		require.NoError(t, <-long)
+		base.CloseIdleConnections()
+		require.NoError(t, server.Close())
+	})
 }
 
 // A request body that fails is the failure of its caller, and says nothing about the provider.

@@ -81,7 +81,7 @@ func (k *attempt) settleBreakers(v adaptive.Verdict, err error) {
 					t.Failure(err)
 				}
 			case adaptive.Unsent:
-				if k.unconnected() {
+				if k.unconnected(err) {
 					t.End(k.Context, err)
 				} else {
 					t.Cancel()

@@ -37,8 +37,8 @@ func (a *attempt) judge(resp *http.Response) {
 	}
 }
 
-// answers reports to the breaker that the body of an answer has begun: other calls do not wait for the end of a long one to know
-// that the server answers.
+// answers reports to the breaker that the body of an answer has begun, which shows that the server works: other calls need not
+// wait until a long one ends.
 func (a *attempt) answers() {
 	b := a.call.client.config.Breaker
 	if b == nil || a.begins.Swap(true) {

@@ -10,8 +10,6 @@ import (
 	"net"
 	"net/http"
 	"strconv"
-	"strings"
-	"syscall"
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
@@ -19,6 +17,7 @@ import (
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/line"
+	"github.com/headrace/headrace/internal/openfiles"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -85,16 +84,10 @@ func failed(ctx context.Context, u *upstream, err error) *failure {
 	}](err); ok && t.Timeout() || errors.Is(err, context.DeadlineExceeded) {
 		return fail(CodeTimeout, "%s did not answer in time: %s", u.name, reason(err))
 	}
-	if outOfFiles(err) {
+	if openfiles.Exhausted(err) {
 		return fail(CodeUnreachable, "%s cannot be reached: the proxy has no file descriptor left for a connection. Raise its limit on open files (ulimit -n, or LimitNOFILE of systemd)", u.name)
 	}
 	return fail(CodeUnreachable, "%s cannot be reached at %s: %s. Check the network, and the URL of the upstream", u.name, u.url.Host, reason(err))
-}
-
-// outOfFiles reports whether this process, or this machine, can open no more files. A lookup reports it as text.
-func outOfFiles(err error) bool {
-	dns, ok := errors.AsType[*net.DNSError](err)
-	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || ok && strings.Contains(dns.Err, syscall.EMFILE.Error())
 }
 
 // held is the answer for a request that was not admitted, nil for other errors.

@@ -1,6 +1,6 @@
-// Package http2dead has clients notice that a connection over HTTP/2 is dead, although nothing has closed it: a firewall
-// has forgotten it, or the machine was asleep. Such a connection has all requests to a host, so that each of them, and
-// each of their retries, would wait until the system gives it up, which takes a quarter of an hour.
+// Package http2dead lets clients notice that a connection over HTTP/2 is dead, although nothing has closed it: a firewall has
+// forgotten it, or the machine was asleep. All requests to a host share such a connection, so each of them, and each
+// retry, would wait until the system gives it up, which takes a quarter of an hour.
 package http2dead
 
 import (

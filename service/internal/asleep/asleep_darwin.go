@@ -8,4 +8,4 @@ import (
 
 // Total returns for how long the machine was suspended since it was started, to about a microsecond. It is 0 if the
 // system does not report it.
-func Total() time.Duration { return between(unix.CLOCK_UPTIME_RAW, unix.CLOCK_MONOTONIC) }
+func Total() time.Duration { return between(unix.CLOCK_UPTIME_RAW, unix.CLOCK_MONOTONIC_RAW) }

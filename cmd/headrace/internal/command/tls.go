@@ -35,10 +35,23 @@ func (c *tlsFlags) tls(log *slog.Logger) (*tls.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !c.renewable() {
+		return first, nil
+	}
 	r := &renewals{flags: c, log: log, pems: pems, config: first}
 	own := first.Clone()
 	own.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return r.latest(), nil }
 	return own, nil
+}
+
+// renewable reports whether the files can be read again. To open a named pipe would wait for a writer.
+func (c *tlsFlags) renewable() bool {
+	for _, path := range []string{c.TLSCert, c.TLSKey, c.TLSClientCA} {
+		if info, err := os.Stat(path); path != "" && (err != nil || !info.Mode().IsRegular()) {
+			return false
+		}
+	}
+	return true
 }
 
 // pems are the contents of the files of tlsFlags.
@@ -112,10 +125,10 @@ func (r *renewals) latest() *tls.Config {
 	switch {
 	case err == nil:
 		r.pems, r.config, r.problem = pems, config, ""
-		r.log.Info("the files of TLS were read again")
+		r.log.Info("the TLS files have changed: new connections use them")
 	case err.Error() != r.problem:
 		r.problem = err.Error()
-		r.log.Warn("the files of TLS cannot be used: the certificate before stays in use", "err", err)
+		r.log.Warn("the TLS files cannot be used: the previous ones stay in use", "err", err)
 	}
 	return r.config
 }

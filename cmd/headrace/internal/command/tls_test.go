@@ -93,7 +93,7 @@ func TestACertificateIsRenewed(t *testing.T) {
 	write(cert, renewed.cert)
 	expect("old h2", ann)
 	expect("old h2", ann)
-	assert.Equal(t, 1, strings.Count(said.String(), "the certificate before stays in use"))
+	assert.Equal(t, 1, strings.Count(said.String(), "the previous ones stay in use"))
 	write(key, renewed.key)
 	expect("renewed h2", ann)
 	require.NoError(t, os.Remove(key))
@@ -109,5 +109,5 @@ func TestACertificateIsRenewed(t *testing.T) {
 	require.Error(t, err)
 	write(ca, []byte("no certificate"))
 	expect("renewed h2", bob)
-	assert.Equal(t, 3, strings.Count(said.String(), "the certificate before stays in use"))
+	assert.Equal(t, 3, strings.Count(said.String(), "the previous ones stay in use"))
 }

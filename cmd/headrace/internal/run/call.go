@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
@@ -22,6 +21,7 @@ import (
 	"github.com/headrace/headrace/httpclient"
 	"github.com/headrace/headrace/internal/ended"
 	"github.com/headrace/headrace/internal/inflight"
+	"github.com/headrace/headrace/internal/openfiles"
 	"github.com/headrace/headrace/internal/redact"
 	"github.com/headrace/headrace/internal/replay"
 	"github.com/headrace/headrace/throttle"
@@ -166,7 +166,7 @@ func (c *caller) broken(ctx context.Context, q *requests.Request, number int64, 
 	}
 	text := c.scrub([]byte(reached(err)))
 	failure := &results.RequestError{Code: results.Network, Message: string(text), Of: q.Hash()}
-	if outOfFiles(err) { // which says nothing about the service
+	if openfiles.Exhausted(err) { // which says nothing about the service
 		c.reach.crowded(time.Now())
 		c.tell()
 		guard.Report(ctx, adaptive.Feedback{Verdict: adaptive.Overloaded, RetryAfter: firstPause, Source: "too many open files"})
@@ -193,12 +193,6 @@ func (c *caller) broken(ctx context.Context, q *requests.Request, number int64, 
 	}
 	guard.Report(ctx, f)
 	return fail(failure)
-}
-
-// outOfFiles reports whether this process, or this host, has no file left for a connection.
-func outOfFiles(err error) bool {
-	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) ||
-		strings.Contains(err.Error(), syscall.EMFILE.Error()) // as a resolver says it
 }
 
 // tooLong handles a response that was not read to its end because of its length. Another call would return as much.
