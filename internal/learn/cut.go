@@ -100,8 +100,8 @@ func (m *Machine) weighTokens(c Call) bool {
 	return m.largeHits >= enough && m.Tokens.On && m.Tokens.model >= c.Tokens
 }
 
-// restUnmeasured has the first rate not be measured over a pause in demand, in which far more might have been admitted. While a call
-// takes long, its caller may have no other.
+// restUnmeasured has the first rate not be measured over a pause in demand, in which far more might have been admitted. That no call
+// waits while one takes long is no pause: its caller may have no other.
 func (m *Machine) restUnmeasured(now float64) {
 	if ended := m.ended; !m.marked && !m.Calls.On && ended >= m.tally.last.At && now-ended > interruption {
 		m.tally.Restart(now)

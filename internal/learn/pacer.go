@@ -254,7 +254,7 @@ func (p *Pacer) Cut(measured, cycle float64, few bool) {
 		}
 		measured = min(measured, old)
 		switch {
-		case weak:
+		case weak: // the rate before was hardly more than a guess
 		case few:
 			measured = max(measured, fewLeast*old)
 		case p.Turns: // what calls have reserved says little about what was left
