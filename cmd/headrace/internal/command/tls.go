@@ -111,9 +111,9 @@ type renewals struct {
 // latest returns the configuration of the files, or that of earlier ones while they cannot be used: the key is replaced
 // a moment after the certificate.
 func (r *renewals) latest() *tls.Config {
+	pems, err := r.flags.read()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	pems, err := r.flags.read()
 	if err == nil && pems.equal(&r.pems) {
 		r.problem = ""
 		return r.config
