@@ -13,7 +13,7 @@ type Noise struct {
 	of          Value   // what the unexplained cuts are of: OfFlight or OfCalls
 	before      float64 // that before the first of them
 	suspected   float64 // when the newest call had left at the last of them
-	restored    restored
+	trial       trial
 	sent        float64
 	refused     float64 // of these, all in an epoch
 	unexplained float64
@@ -23,6 +23,12 @@ type Noise struct {
 	leak        float64 // refusals put down to noise of late
 	exceeded    float64 // times there were too many for that
 	need        float64
+}
+
+// trial is that of a share that was just found. If its calls exceed the share, which those above a limit do, it is none.
+type trial struct {
+	ends float64 // of the calls sent; 0: there is none
+	from float64 // what a bound that was restored had fallen to
 }
 
 // Opinion is what to do about a refusal.
@@ -51,8 +57,20 @@ const (
 func (n *Noise) Know(share float64) {
 	n.Share, n.most, n.seen = share, noisy, n.at
 	n.leak, n.exceeded, n.unexplained = 0, 0, 0
-	n.restored = restored{}
+	n.trial = trial{}
 }
+
+// find is Know for a share that has just been found, which is on trial.
+func (n *Noise) find(share float64) {
+	n.Know(share)
+	n.try(0)
+}
+
+// try begins a trial of so many calls that leave from now on, or of recent ones if those are more.
+func (n *Noise) try(calls float64) { n.trial.ends = n.sent + max(recent, calls) }
+
+// onTrial reports whether the refused call after which so many others left is one of a trial.
+func (n *Noise) onTrial(later float64) bool { return n.trial.ends > 0 && n.sent-later <= n.trial.ends }
 
 // Sent notes a call that left at a moment. It reports whether the share that was known ends, because its last refusal was too long ago.
 func (n *Noise) Sent(at float64) (ends bool) {
@@ -74,16 +92,16 @@ func (n *Noise) Sent(at float64) (ends bool) {
 func (n *Noise) Hit() { n.refused++ }
 
 // Refused judges the first refusal of an epoch. measured is the rate at that moment, believed that of the pacer, and pace the
-// rate of the calls sent.
-func (n *Noise) Refused(measured, believed, pace float64) Opinion {
+// rate of the calls sent. later is how many calls left after the refused one.
+func (n *Noise) Refused(measured, believed, pace, later float64) Opinion {
 	n.turnTo(OfCalls)
 	switch expected := measured >= explained*believed; {
 	case expected && n.Share > 0:
-		return n.absorb(2) // the limit or noise: twice as soon as noise alone, there are too many
+		return n.absorb(2, later) // the limit or noise: twice as soon as noise alone, there are too many
 	case expected:
 		return n.expect(believed)
 	}
-	return n.weigh(believed, pace, paceFell)
+	return n.weigh(believed, pace, paceFell, later)
 }
 
 // turnTo drops what could not be explained of another value.
@@ -103,9 +121,9 @@ func (n *Noise) expect(believed float64) Opinion {
 
 // weigh takes in a refusal that no limit explains. It is noise if the current value is below a share of what was believed before
 // the first of them.
-func (n *Noise) weigh(believed, current, below float64) Opinion {
+func (n *Noise) weigh(believed, current, below, later float64) Opinion {
 	if n.Share > 0 {
-		return n.absorb(1)
+		return n.absorb(1, later)
 	}
 	if n.unexplained == 0 {
 		n.before, n.sent, n.last, n.early, n.between, n.refused = believed, 0, 0, 0, 0, 1
@@ -119,7 +137,7 @@ func (n *Noise) weigh(believed, current, below float64) Opinion {
 	if n.unexplained < max(n.need, convinced) || current >= below*n.before || !n.looksRandom() {
 		return Believe
 	}
-	n.Know(min(noisy, n.refused/n.sent))
+	n.find(min(noisy, n.refused/n.sent))
 	return Restore
 }
 
@@ -137,13 +155,13 @@ func (n *Noise) Forget() { n.unexplained = 0 }
 func (n *Noise) Before() float64 { return n.before }
 
 // Absorb counts one more refusal as one of the known share, if it is within that. If there are
-// too many, again and again, it was no noise.
-func (n *Noise) Absorb() Opinion {
+// too many, on trial or again and again, it was no noise.
+func (n *Noise) Absorb(later float64) Opinion {
 	n.turnTo(OfCalls)
-	return n.absorb(1)
+	return n.absorb(1, later)
 }
 
-func (n *Noise) absorb(weight float64) Opinion {
+func (n *Noise) absorb(weight, later float64) Opinion {
 	if n.Share == 0 {
 		return Believe
 	}
@@ -155,7 +173,7 @@ func (n *Noise) absorb(weight float64) Opinion {
 		return Ignore
 	}
 	n.leak = 0
-	if n.exceeded++; n.exceeded >= convinced {
+	if n.exceeded++; n.exceeded >= convinced || n.onTrial(later) {
 		n.disprove()
 	}
 	return Believe
@@ -174,15 +192,15 @@ func (m *Machine) judgeRandom(now float64, c Call, r *Refusal, measured Rate) bo
 		return false
 	}
 	var opinion Opinion
-	known := m.noise.Share > 0
+	known, later := m.noise.Share > 0, m.sentAfter(c)
 	if m.Calls.On {
 		calls := measured.Calls
 		if m.Tokens.On {
 			calls = max(calls, m.Calls.Rate*measured.Tokens/m.Tokens.Rate)
 		}
-		opinion = m.noise.Refused(calls, m.Calls.Rate, m.Calls.Pace())
+		opinion = m.noise.Refused(calls, m.Calls.Rate, m.Calls.Pace(), later)
 	} else {
-		opinion = m.noise.Absorb()
+		opinion = m.noise.Absorb(later)
 	}
 	m.noteNoNoise(now, known)
 	switch opinion {
@@ -191,11 +209,15 @@ func (m *Machine) judgeRandom(now float64, c Call, r *Refusal, measured Rate) bo
 	case Restore:
 		m.note(Decision{At: now, Kind: Grow, Of: OfCalls, From: m.Calls.Pace(), To: m.noise.Before(), Why: WhyNoise})
 		m.Calls.Set(m.noise.Before(), m.cycle())
+		m.noise.try(m.noise.Before() * m.rtt)
 		m.mark(now, c)
 	case Ignore:
 	}
 	return true
 }
+
+// sentAfter is how many calls left after c.
+func (m *Machine) sentAfter(c Call) float64 { return float64(m.tally.last.Seq - c.Seq) }
 
 // claimWasRandom reports whether the refusals under a claim that does not hold were random. If so, a slow start begins anew.
 func (m *Machine) claimWasRandom(now float64, c Call) bool {
@@ -203,7 +225,7 @@ func (m *Machine) claimWasRandom(now float64, c Call) bool {
 	if !ok || m.rateExplains(c) || m.off.Has(StrayRule) {
 		return false
 	}
-	m.noise.Know(share)
+	m.noise.find(share)
 	m.claim.repeats.Forget()
 	m.stopLevels(now)
 	m.Flight.Restart(m.claim.level)

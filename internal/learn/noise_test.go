@@ -19,7 +19,7 @@ func noiseAfter(n *Noise, refusals, calls int, fallen, measured float64) (last O
 			believed *= fallen
 		}
 		n.Hit()
-		last = n.Refused(measured*believed, believed, believed)
+		last = n.Refused(measured*believed, believed, believed, 0)
 	}
 	return last
 }
@@ -73,7 +73,7 @@ func TestNoiseDoesNotBecomeRarer(t *testing.T) {
 					n.Sent(0)
 				}
 				n.Hit()
-				last = n.Refused(72, 80, 80)
+				last = n.Refused(72, 80, 80, 0)
 			}
 			assert.Equal(t, c.want, last)
 		})
@@ -92,7 +92,7 @@ func TestNoiseDoesNotBecomeRarerBetweenWhatTheRateExplains(t *testing.T) {
 			n.Sent(0)
 		}
 		n.Hit()
-		last = n.Refused(c.measured, 80, 80)
+		last = n.Refused(c.measured, 80, 80, 0)
 	}
 	assert.Equal(t, Believe, last)
 }
@@ -107,7 +107,7 @@ func TestNoiseBeginsAnew(t *testing.T) {
 			n.Sent(0)
 		}
 		n.Hit()
-		last = n.Refused(72, 80, 80)
+		last = n.Refused(72, 80, 80, 0)
 	}
 	assert.Equal(t, Believe, last)
 }
@@ -127,19 +127,19 @@ func TestNoiseCountsAllRefusalsOfAnEpoch(t *testing.T) {
 			n.Sent(0)
 		}
 		n.Hit()
-		assert.Equal(t, want, n.Refused(72, 80, 80), "%d more", more)
+		assert.Equal(t, want, n.Refused(72, 80, 80, 0), "%d more", more)
 	}
 }
 
 func TestNoiseLessWhatTheRateExplains(t *testing.T) {
 	var n Noise
 	assert.Equal(t, Believe, noiseAfter(&n, 3, 20, 0.8, 0.9))
-	assert.Equal(t, Believe, n.Refused(80, 80, 80))
-	assert.Equal(t, Believe, n.Refused(72, 80, 80), "three again")
+	assert.Equal(t, Believe, n.Refused(80, 80, 80, 0))
+	assert.Equal(t, Believe, n.Refused(72, 80, 80, 0), "three again")
 	for range 20 {
 		n.Sent(0)
 	}
-	assert.Equal(t, Restore, n.Refused(72, 80, 80))
+	assert.Equal(t, Restore, n.Refused(72, 80, 80, 0))
 
 	n = Noise{}
 	noiseAfter(&n, 3, 20, 0.8, 0.9)
@@ -148,14 +148,14 @@ func TestNoiseLessWhatTheRateExplains(t *testing.T) {
 
 	n = Noise{}
 	noiseAfter(&n, 3, 20, 0.8, 0.9)
-	n.Refused(100, 100, 100) // back where it was: all of them were explained
+	n.Refused(100, 100, 100, 0) // back where it was: all of them were explained
 	assert.Equal(t, Believe, noiseAfter(&n, 3, 20, 0.8, 0.9))
 }
 
 func TestNoiseThatIsKnownIsIgnored(t *testing.T) {
 	t.Run("nothing is known", func(t *testing.T) {
 		var n Noise
-		assert.Equal(t, Believe, n.Absorb())
+		assert.Equal(t, Believe, n.Absorb(0))
 	})
 	for name, c := range map[string]struct {
 		measured float64
@@ -170,7 +170,7 @@ func TestNoiseThatIsKnownIsIgnored(t *testing.T) {
 			var n Noise
 			n.Know(0.05)
 			for i, want := range c.want {
-				assert.Equal(t, want, n.Refused(c.measured, 100, 100), "refusal %d", i)
+				assert.Equal(t, want, n.Refused(c.measured, 100, 100, 0), "refusal %d", i)
 			}
 		})
 	}
@@ -186,7 +186,7 @@ func TestNoiseThatIsKnownIsIgnored(t *testing.T) {
 				for range c.calls {
 					n.Sent(0)
 				}
-				if n.Absorb() == Believe {
+				if n.Absorb(0) == Believe {
 					worst = Believe
 				}
 			}
@@ -203,13 +203,13 @@ func TestNoiseShareFollowsWhatComes(t *testing.T) {
 	}
 	assert.InDelta(t, 0.05/2.718, n.Share, 1e-3, "it ends")
 	before := n.Share
-	n.Absorb()
+	n.Absorb(0)
 	assert.InDelta(t, before+1.0/memory, n.Share, 1e-9, "it goes on")
-	n.Refused(100, 100, 100)
+	n.Refused(100, 100, 100, 0)
 	assert.InDelta(t, before+2.0/memory, n.Share, 1e-9, "likewise where the limit may be the cause")
 	for range 1000 {
 		n.Share = max(n.Share, 0.079)
-		n.Absorb()
+		n.Absorb(0)
 		assert.LessOrEqual(t, n.Share, 0.08)
 	}
 }
@@ -234,7 +234,7 @@ func TestARefusalThatTheRateExplainsIsNoCredit(t *testing.T) {
 	var n Noise
 	noiseAfter(&n, 1, 20, 0.8, 0.9)
 	for range 3 {
-		n.Refused(80, 80, 80)
+		n.Refused(80, 80, 80, 0)
 	}
 	assert.Equal(t, Restore, noiseAfter(&n, 4, 20, 0.8, 0.9))
 }
@@ -244,18 +244,18 @@ func TestAShareOfNoiseEndsWithoutRefusals(t *testing.T) {
 	n.Sent(10)
 	n.Know(noisy)
 	n.Sent(20)
-	assert.Equal(t, Ignore, n.Absorb())
+	assert.Equal(t, Ignore, n.Absorb(0))
 	assert.False(t, n.Sent(20+remembered-1))
 	assert.Positive(t, n.Share)
 	assert.True(t, n.Sent(20+remembered))
-	assert.Equal(t, Believe, n.Absorb())
+	assert.Equal(t, Believe, n.Absorb(0))
 	assert.False(t, n.Sent(20+remembered), "once")
 }
 
 func TestAShareThatIsRestoredIsOneThatIsKnown(t *testing.T) {
 	r := runMachine(Config{Saved: Saved{Noise: 0.05}})
 	for range convinced - 1 {
-		assert.Equal(t, Ignore, r.noise.Absorb())
+		assert.Equal(t, Ignore, r.noise.Absorb(0))
 	}
 	assert.Greater(t, r.noise.Share, 0.05)
 }
@@ -287,14 +287,56 @@ func TestNoiseThatIsTooMuchWasNone(t *testing.T) {
 	n.Know(0.05)
 	for i := range 16 {
 		assert.Positive(t, n.Share, "refusal %d", i)
-		n.Absorb()
+		n.Absorb(0)
 	}
 	assert.Zero(t, n.Share, "four times too many")
 	assert.Equal(t, Believe, noiseAfter(&n, 7, 20, 0.8, 0.9), "it takes twice as many now")
 	for range 20 {
 		n.Sent(0)
 	}
-	assert.Equal(t, Restore, n.Refused(72, 80, 80))
+	assert.Equal(t, Restore, n.Refused(72, 80, 80, 0))
+}
+
+// A limit that has fallen rejects many of the calls that leave once the pace is restored.
+func TestAShareThatWasJustFoundIsOnTrial(t *testing.T) {
+	for name, c := range map[string]struct {
+		calls int     // before four refusals in a row
+		later float64 // calls after the refused ones
+		ends  bool
+	}{
+		"at once":                     {0, 0, true},
+		"in time":                     {recent, 0, true},
+		"later":                       {recent + 1, 0, false},
+		"in time, but heard of later": {recent + 20, 20, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var n Noise
+			assert.Equal(t, Restore, noiseAfter(&n, 4, 20, 0.8, 0.9))
+			for range c.calls {
+				n.Sent(0)
+			}
+			for range convinced - 1 {
+				assert.Equal(t, Ignore, n.Refused(90, 100, 100, c.later))
+			}
+			assert.Equal(t, Believe, n.Refused(90, 100, 100, c.later))
+			assert.Equal(t, c.ends, n.Share == 0)
+			assert.Equal(t, c.ends, n.need > convinced, "the next one needs twice the evidence")
+		})
+	}
+}
+
+// That many leave before the first of their refusals is received.
+func TestTheTrialOfARestoredPaceLastsForTheCallsInFlight(t *testing.T) {
+	r := runMachine(Config{CallRate: 80})
+	r.send(1)
+	r.rtt = 2
+	noiseAfter(&r.noise, convinced-1, 20, 0.8, 0.9)
+	for range 20 {
+		r.noise.Sent(0)
+	}
+	assert.True(t, r.judgeRandom(1, r.last, &Refusal{}, Rate{Calls: 72}))
+	assert.InDelta(t, 100, r.Calls.Rate, 1e-9, "restored")
+	assert.InDelta(t, 200, r.noise.trial.ends-r.noise.sent, 1e-9)
 }
 
 func TestNoiseForgivesWhatIsLongAgo(t *testing.T) {
@@ -302,7 +344,7 @@ func TestNoiseForgivesWhatIsLongAgo(t *testing.T) {
 	n.Know(0.05)
 	for range 8 {
 		for range 4 {
-			n.Absorb()
+			n.Absorb(0)
 		}
 		for range 400 {
 			n.Sent(0)
@@ -321,7 +363,7 @@ func TestTheShareOfNoiseIsThatOfAllRefusals(t *testing.T) {
 		n.Sent(0)
 	}
 	n.Hit()
-	assert.Equal(t, Restore, n.Refused(45, 50, 50))
+	assert.Equal(t, Restore, n.Refused(45, 50, 50, 0))
 	assert.InDelta(t, 7.0/120, n.Share, 1e-9)
 }
 
@@ -342,7 +384,7 @@ func TestAShareThatWasNoneNeedsMoreEvidenceEachTime(t *testing.T) {
 	for _, want := range []float64{8, 16, needMost, needMost} {
 		n.Know(0.05)
 		n.exceeded, n.leak = convinced-1, convinced
-		assert.Equal(t, Believe, n.Absorb())
+		assert.Equal(t, Believe, n.Absorb(0))
 		assert.Zero(t, n.Share)
 		assert.InDelta(t, want, n.need, 0)
 	}

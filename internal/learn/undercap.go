@@ -1,11 +1,5 @@
 package learn
 
-// restored is a bound that was restored, on trial.
-type restored struct {
-	from float64 // what it had fallen to
-	ends float64 // of the calls sent: too many refusals of those before it undo that
-}
-
 // UnderCap judges a refusal where a bound on the calls in flight hovers. grown is whether the bound had grown by a cut since the last
 // one, and later how many calls left after the refused one. Cuts that growth does not make up for, down to half, are noise, or a cap
 // that others use more than before: when the bound is restored, these refuse more, and noise does not. Refusals under a cap that
@@ -20,13 +14,13 @@ func (n *Noise) UnderCap(bound, later float64, grown bool) Opinion {
 	case !known && n.unexplained == 0 && bound < hoverLeast:
 		return Believe
 	}
-	opinion := n.weigh(bound, bound, 0.5)
+	opinion := n.weigh(bound, bound, 0.5, later)
 	switch {
 	case opinion == Restore:
 		n.most = n.Share
-		n.restored = restored{from: bound, ends: n.sent + max(recent, 2*bound)}
-	case opinion == Believe && n.Share > 0 && n.sent-later <= n.restored.ends:
-		n.disprove()
+		n.trial.from = bound
+		n.try(2 * bound)
+	case opinion == Believe && known && n.trial.from > 0 && n.onTrial(later):
 		return Undo
 	}
 	return opinion
@@ -40,7 +34,7 @@ func (m *Machine) randomInFlight(now float64, c Call) bool {
 		return false
 	}
 	known, before := m.noise.Share > 0, float64(m.InFlight())
-	opinion := m.noise.UnderCap(f.bound, float64(m.tally.last.Seq-c.Seq), f.cutsAboveLast() >= 1)
+	opinion := m.noise.UnderCap(f.bound, m.sentAfter(c), f.cutsAboveLast() >= 1)
 	m.noteNoNoise(now, known)
 	d := Decision{At: now, Of: OfFlight, From: before}
 	switch opinion {
@@ -55,7 +49,7 @@ func (m *Machine) randomInFlight(now float64, c Call) bool {
 		f.HoverAt(2 * f.bound)
 		d.Kind, d.Why = Grow, WhyNoiseInFlight
 	case Undo:
-		f.HoverAt(min(f.bound, m.noise.restored.from))
+		f.HoverAt(min(f.bound, m.noise.trial.from))
 		d.Kind, d.Why = Cut, WhyNotYet
 		m.mark(now, c)
 	}

@@ -45,7 +45,7 @@ func TestRefusalsWhileABoundSinksAreNoise(t *testing.T) {
 			assert.Equal(t, c.want, opinion)
 			assert.Equal(t, c.want == Restore, n.Share > 0)
 			if c.want == Restore {
-				assert.InDelta(t, bound, n.restored.from, 1e-9)
+				assert.InDelta(t, bound, n.trial.from, 1e-9)
 			}
 		})
 	}
@@ -126,16 +126,6 @@ func TestMoreRefusalsOnceABoundIsRestoredShowACap(t *testing.T) {
 	}
 }
 
-func TestARateThatIsRestoredIsNotOnTrial(t *testing.T) {
-	var n Noise
-	assert.Equal(t, Restore, noiseAfter(&n, 4, 20, 0.8, 0.9))
-	for range convinced - 1 {
-		assert.Equal(t, Ignore, n.Refused(90, 100, 100))
-	}
-	assert.Equal(t, Believe, n.Refused(90, 100, 100))
-	assert.Positive(t, n.Share)
-}
-
 // Others that fill the cap refuse more of the calls as the bound grows.
 func TestAShareUnderACapIsNoLargerThanAtFirst(t *testing.T) {
 	var n Noise
@@ -158,8 +148,8 @@ func TestAShareUnderACapEndsWhateverIsRefused(t *testing.T) {
 		ends    bool
 	}{
 		"a bound": {func(n *Noise) Opinion { return n.UnderCap(10, 0, false) }, true},
-		"a pace":  {func(n *Noise) Opinion { return n.Refused(90, 100, 100) }, false},
-		"neither": {(*Noise).Absorb, false},
+		"a pace":  {func(n *Noise) Opinion { return n.Refused(90, 100, 100, 0) }, false},
+		"neither": {func(n *Noise) Opinion { return n.Absorb(0) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var n Noise
@@ -207,7 +197,7 @@ func TestABoundThatRandomRejectionsHaveLoweredIsRaised(t *testing.T) {
 			assert.Equal(t, c.want == 1, r.noise.Share > 0)
 			assert.Equal(t, hovering, r.Flight.mode)
 			if c.want == 1 {
-				fallen := r.noise.restored.from
+				fallen := r.noise.trial.from
 				assert.InDelta(t, 2*fallen, r.Flight.bound, 1e-9)
 				assert.InDelta(t, 2*fallen, r.Flight.level, 1e-9)
 				assert.InDelta(t, 4*fallen, r.higher.held, 1e-9, "the next trial is of more")
@@ -230,7 +220,7 @@ func TestABoundIsRaisedToTwiceOfIt(t *testing.T) {
 
 func TestTheBoundFallsAgainIfMoreIsRejectedThen(t *testing.T) {
 	r, at := sinks(Refusal{}, 0, false)
-	fallen := r.noise.restored.from
+	fallen := r.noise.trial.from
 	for range convinced {
 		assert.InDelta(t, 2*fallen, r.Flight.bound, 1e-9)
 		r.Refused(at+0.2, r.send(at+0.1), Refusal{})
@@ -302,7 +292,7 @@ func TestUnexplainedCutsOfABoundAndOfAPaceAreNotMixed(t *testing.T) {
 	for range 20 {
 		n.Sent(0)
 	}
-	assert.Equal(t, Believe, n.Refused(4, 5, 5), "5 per second are less than 10 calls")
+	assert.Equal(t, Believe, n.Refused(4, 5, 5, 0), "5 per second are less than 10 calls")
 }
 
 func TestABoundThatBeginsToHoverHasNoUnexplainedCuts(t *testing.T) {
