@@ -26,8 +26,8 @@ func (p *Plan) ablations(pen *pen) {
 	aspects := []aspect{
 		{"twelve and beyond", pen.play(p.scenarios(ordinary), all, p.Seeds), measured},
 		{"families", pen.playFamilies(p.judged(), all, p.first(), p.Seeds).Grid, measured},
-		{"random", pen.play(p.sweeping(), all, 1), measured},
-		{"harsher", pen.play(p.harshly(), all, 1), measured},
+		{"random", pen.play(p.drawn(scenario.Random, p.N), all, 1), measured},
+		{"harsher", pen.play(p.drawn(scenario.Harsher, p.Harsher), all, 1), measured},
 		{"jobs", pen.playFrom(p.scenarios(scenario.Jobs()), all, p.first(), p.Seeds), worked},
 	}
 	cold := aspects[0]

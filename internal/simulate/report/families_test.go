@@ -75,7 +75,7 @@ func TestAVerdictIsTheMedianAndTheWorstSeed(t *testing.T) {
 func TestTheHarsherSet(t *testing.T) {
 	var sets []string
 	page := written(t, report.Plan{
-		Seeds: 1, Offset: slowOnes, N: 1, Harsher: 2, Recovery: 3, Bursts: 4, Sparse: 5, Only: "Vegas,AIMD", Scenario: "random,harsher,recovery,bursts,sparse",
+		Seeds: 1, Offset: slowOnes, N: 1, Harsher: 2, Recovery: 3, Bursts: 4, Sparse: 5, Moving: 6, Only: "Vegas,AIMD", Scenario: "random,harsher,recovery,bursts,sparse,moving",
 		Took: func(set string, _ time.Duration) { sets = append(sets, set) },
 	})
 	assert.Contains(t, page, "## Random providers: 1 from #39 on")
@@ -84,12 +84,14 @@ func TestTheHarsherSet(t *testing.T) {
 	assert.Contains(t, page, "## Bursts: 4 from #39 on")
 	assert.Contains(t, page, "speed min")
 	assert.Contains(t, page, "## Sparse: 5 from #39 on")
-	assert.Equal(t, []string{"twelve", "families", "random", "harsher", "recovery", "bursts", "sparse", "jobs"}, sets)
+	assert.Contains(t, page, "## Moving: 6 from #39 on")
+	assert.Equal(t, []string{"twelve", "families", "random", "harsher", "recovery", "bursts", "sparse", "moving", "jobs"}, sets)
 
-	page = written(t, report.Plan{Seeds: 1, Only: "Vegas", Set: "twelve", Scenario: "h39,r39,s39"})
+	page = written(t, report.Plan{Seeds: 1, Only: "Vegas", Set: "twelve", Scenario: "h39,r39,s39,m39"})
 	assert.Contains(t, page, "| h39 ")
 	assert.Contains(t, page, "| r39 ")
 	assert.Contains(t, page, "| s39 ")
+	assert.Contains(t, page, "| m39 ")
 }
 
 // Clients that know the limits stand beside the laws: with all parts of the rates among drawn providers, with one elsewhere.

@@ -77,6 +77,11 @@ func SparseReach() Reaches {
 	return Reaches{blind: reach{p5: 20, p25: 80}, headers: reach{p5: 30, p25: 86}}
 }
 
+// MovingReach is that where limits move.
+func MovingReach() Reaches {
+	return Reaches{blind: reach{p5: 55, p25: 80}, headers: reach{p5: 65, p25: 88}}
+}
+
 // Sweep judges what g, of many providers, comes to.
 func (m *Marks) Sweep(target string, g *Grid, r Reaches) {
 	for c, contender := range g.Contenders {

@@ -24,11 +24,12 @@ type Plan struct {
 	Recovery int            // how many of these that become ordinary ones
 	Bursts   int            // how many random providers to which items come in bursts
 	Sparse   int            // how many of the harsher generator to which few items come at first
+	Moving   int            // how many random providers with limits that move
 	Set      string         // parts of the names of sets, separated by commas; empty: all
 	Family   string         // beginnings of the names of families, separated by commas; empty: all
 	Members  bool           // the table of members has all of them, not only the weak ones
 	Only     string         // parts of the names of contenders, separated by commas; empty: all in the twelve, elsewhere ours and what knows the limits
-	Scenario string         // parts of the names of scenarios, "random" for N random ones, the names of the other drawn sets for those, #n, hn, rn, bn or sn for one of them; empty: all
+	Scenario string         // parts of the names of scenarios, "random" for N random ones, the names of the other drawn sets for those, #n, hn, rn, bn, sn or mn for one of them; empty: all
 	ColdOnly bool           // nothing but the cold start
 	Names    provider.Names // what refusals say of the limit; the zero Names: what each scenario has
 	Ablate   bool           // nothing but the default law without each of its rules
@@ -37,18 +38,36 @@ type Plan struct {
 	Took     func(set string, d time.Duration)
 }
 
-// The sets. The names of those that a generator draws also stand for their
-// scenarios among the names of the others.
+// The sets that no generator draws.
 const (
 	twelveSet   = "twelve"
 	familiesSet = "families"
-	randomSet   = "random"
-	harsherSet  = "harsher"
-	recoverySet = "recovery"
-	burstsSet   = "bursts"
-	sparseSet   = "sparse"
 	jobsSet     = "jobs"
 )
+
+// drawnSet is a set that a generator draws. Its name also stands for its scenarios among the names of the others.
+type drawnSet struct {
+	name, title string
+	prefix      string // of the numbers of its scenarios
+	draw        func(int) scenario.Scenario
+	count       int
+	who         []client.Contender
+	reach       Reaches
+}
+
+// drawnSets are those sets, in the order in which they are printed.
+func (p *Plan) drawnSets() []drawnSet {
+	many, all := p.many(), p.contenders(everybody())
+	ours := p.contenders(law.All()) // the laws of others keep no estimate for minutes, and one that knows the limits has nothing to forget
+	return []drawnSet{
+		{"random", "Random providers", "#", scenario.Random, p.N, many, RandomReach()},
+		{"harsher", "Harsher providers", "h", scenario.Harsher, p.Harsher, many, HarsherReach()},
+		{"recovery", "Recovery", "r", scenario.Recovery, p.Recovery, ours, RecoveryReach()},
+		{"bursts", "Bursts", "b", scenario.Bursts, p.Bursts, all, BurstsReach()},
+		{"sparse", "Sparse", "s", scenario.Sparse, p.Sparse, all, SparseReach()},
+		{"moving", "Moving", "m", scenario.Moving, p.Moving, all, MovingReach()},
+	}
+}
 
 // Write plays p and writes it to w.
 func (p *Plan) Write(w io.Writer) error {
@@ -58,33 +77,29 @@ func (p *Plan) Write(w io.Writer) error {
 		return out.err
 	}
 	var marks Marks
-	for _, set := range []struct {
-		name string
-		play func(*pen, *Marks)
-	}{
-		{twelveSet, p.fixed},
-		{familiesSet, p.families},
-		{randomSet, p.random},
-		{harsherSet, p.harsher},
-		{recoverySet, p.recovery},
-		{burstsSet, p.bursts},
-		{sparseSet, p.sparse},
-		{jobsSet, p.jobs},
-	} {
-		if !named(set.name, p.Set) || p.ColdOnly && set.name != twelveSet {
-			continue
-		}
-		began := time.Now()
-		set.play(out, &marks)
-		if p.Took != nil {
-			p.Took(set.name, time.Since(began))
-		}
+	p.set(twelveSet, func() { p.fixed(out, &marks) })
+	p.set(familiesSet, func() { p.families(out, &marks) })
+	for _, set := range p.drawnSets() {
+		p.set(set.name, func() { p.sweep(out, set, &marks) })
 	}
+	p.set(jobsSet, func() { p.jobs(out, &marks) })
 	if len(marks.rows) > 0 {
 		out.heading("Targets", "of the default law, and of clients that know the limits")
 		out.table(marks.Table())
 	}
 	return out.err
+}
+
+// set plays one set, if p names it.
+func (p *Plan) set(name string, play func()) {
+	if !named(name, p.Set) || p.ColdOnly && name != twelveSet {
+		return
+	}
+	began := time.Now()
+	play()
+	if p.Took != nil {
+		p.Took(name, time.Since(began))
+	}
 }
 
 // fixed is about the twelve and beyond, and drawn scenarios asked for by number.
@@ -124,11 +139,6 @@ func (p *Plan) families(pen *pen, marks *Marks) {
 // first is the first seed of the families.
 func (p *Plan) first() uint64 { return uint64(max(0, p.Offset)) + 1 }
 
-// harshly are the Harsher scenarios of the harsher generator.
-func (p *Plan) harshly() []scenario.Scenario {
-	return p.naming(drawn(scenario.Harsher, p.Offset, p.Harsher))
-}
-
 // judged are the families, with those members that Scenario names.
 func (p *Plan) judged() (all []scenario.Family) {
 	for _, f := range scenario.Families() {
@@ -139,48 +149,23 @@ func (p *Plan) judged() (all []scenario.Family) {
 	return all
 }
 
-func (p *Plan) random(pen *pen, marks *Marks) {
-	if p.N > 0 && named(randomSet, p.Scenario) {
-		p.sweep(pen, "Random providers", p.sweeping(), p.many(), marks, RandomReach())
+// sweep is about a set that a generator draws.
+func (p *Plan) sweep(pen *pen, set drawnSet, marks *Marks) {
+	if set.count == 0 || !named(set.name, p.Scenario) {
+		return
 	}
-}
-
-func (p *Plan) harsher(pen *pen, marks *Marks) {
-	if p.Harsher > 0 && named(harsherSet, p.Scenario) {
-		p.sweep(pen, "Harsher providers", p.harshly(), p.many(), marks, HarsherReach())
-	}
-}
-
-// recovery is about our laws: those of others keep no estimate for minutes, and one that knows the limits has nothing to forget.
-func (p *Plan) recovery(pen *pen, marks *Marks) {
-	if p.Recovery > 0 && named(recoverySet, p.Scenario) {
-		all := p.naming(drawn(scenario.Recovery, p.Offset, p.Recovery))
-		p.sweep(pen, "Recovery", all, p.contenders(law.All()), marks, RecoveryReach())
-	}
-}
-
-func (p *Plan) bursts(pen *pen, marks *Marks) {
-	if p.Bursts > 0 && named(burstsSet, p.Scenario) {
-		all := p.naming(drawn(scenario.Bursts, p.Offset, p.Bursts))
-		p.sweep(pen, "Bursts", all, p.contenders(everybody()), marks, BurstsReach())
-	}
-}
-
-func (p *Plan) sparse(pen *pen, marks *Marks) {
-	if p.Sparse > 0 && named(sparseSet, p.Scenario) {
-		all := p.naming(drawn(scenario.Sparse, p.Offset, p.Sparse))
-		p.sweep(pen, "Sparse", all, p.contenders(everybody()), marks, SparseReach())
-	}
-}
-
-func (p *Plan) sweep(pen *pen, title string, all []scenario.Scenario, who []client.Contender, marks *Marks, r Reaches) {
-	g := pen.play(all, who, 1)
-	pen.heading(title, fmt.Sprintf("%d from #%d on, one seed each", len(all), p.Offset))
+	g := pen.play(p.drawn(set.draw, set.count), set.who, 1)
+	pen.heading(set.title, fmt.Sprintf("%d from #%d on, one seed each", set.count, p.Offset))
 	pen.table(g.Spread())
 	if p.Show > 0 {
 		pen.table(g.Worst(p.Show))
 	}
-	marks.Sweep(strings.ToLower(title), g, r)
+	marks.Sweep(strings.ToLower(set.title), g, set.reach)
+}
+
+// drawn are so many scenarios of a generator.
+func (p *Plan) drawn(draw func(int) scenario.Scenario, n int) []scenario.Scenario {
+	return p.naming(drawn(draw, p.Offset, n))
 }
 
 func everybody() []client.Contender {
@@ -213,18 +198,15 @@ func (p *Plan) scenarios(all []scenario.Scenario) []scenario.Scenario {
 // numbered are the drawn scenarios that Scenario asks for by number.
 func (p *Plan) numbered() (all []scenario.Scenario) {
 	for name := range strings.SplitSeq(p.Scenario, ",") {
-		for prefix, draw := range map[string]func(int) scenario.Scenario{"#": scenario.Random, "h": scenario.Harsher, "r": scenario.Recovery, "b": scenario.Bursts, "s": scenario.Sparse} {
-			number, ok := strings.CutPrefix(name, prefix)
+		for _, set := range p.drawnSets() {
+			number, ok := strings.CutPrefix(name, set.prefix)
 			if i, err := strconv.Atoi(number); ok && err == nil {
-				all = append(all, draw(i))
+				all = append(all, set.draw(i))
 			}
 		}
 	}
 	return p.naming(all)
 }
-
-// sweeping are the N random scenarios.
-func (p *Plan) sweeping() []scenario.Scenario { return p.naming(Randoms(p.Offset, p.N)) }
 
 // naming has the refusals of all say what Names says.
 func (p *Plan) naming(all []scenario.Scenario) []scenario.Scenario {

@@ -35,3 +35,9 @@ func ExampleBursts() {
 	fmt.Printf("%s: %s\n", s.Name, s.About)
 	// Output: b130: 120 items each 37 s, tpm 6.51/s burst 27 x1 Retry-After whole, latency 4.9 s, refusal 0.09 s, net 10 ms, 1 processes
 }
+
+func ExampleMoving() {
+	s := scenario.Moving(68)
+	fmt.Printf("%s: %s\n", s.Name, s.About)
+	// Output: m68: another limit each 105 s, rpm 0.73/s burst 14 Retry-After absent, latency 0.6 s, refusal 0.35 s, net 69 ms, 2 processes
+}

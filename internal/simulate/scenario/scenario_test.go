@@ -130,6 +130,29 @@ func TestSparse(t *testing.T) {
 	})
 }
 
+// The limit is never above the first one, nor below a third of it.
+func TestMoving(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		i := rapid.IntRange(0, 1e6).Draw(t, "i")
+		s, same := scenario.Moving(i), scenario.Random(i)
+		check(t, s)
+		assert.Equal(t, s, scenario.Moving(i))
+		assert.Equal(t, same.Provider, s.Provider)
+		left := 1.0
+		for k, c := range s.Changes {
+			every := s.Changes[0].At - client.WarmUp
+			assert.Equal(t, client.WarmUp+time.Duration(k+1)*every, c.At)
+			assert.True(t, every >= 10*time.Second && every < 5*time.Minute, s.About)
+			if s.Provider.Cap > 0 {
+				assert.True(t, c.Cap <= s.Provider.Cap && c.Cap >= max(s.Processes, s.Provider.Cap/3-1), s.About)
+				continue
+			}
+			left *= c.Factor
+			assert.True(t, left < 1+1e-9 && left > 1.0/3-1e-9, s.About)
+		}
+	})
+}
+
 // All kinds turn up, in the shares that Random promises.
 func TestRandomShares(t *testing.T) {
 	const n = 6000

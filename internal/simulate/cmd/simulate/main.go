@@ -24,7 +24,7 @@ oracle that sees its limits; 429s are in percent of the attempts, without those
 at random, and with them in brackets. The tables of drawn providers count all of
 them. Equal flags print equal tables. A cell with "!" misses its target.
 
-There are eight sets:
+There are nine sets:
   twelve    the twelve, the cold start, and what is beyond the twelve
   families  what real services do beside ordinary limits, several members each
   random    providers drawn at random, with ordinary limits
@@ -33,6 +33,7 @@ There are eight sets:
   bursts    random providers, and items that arrive in bursts: the time until they are
             answered, beside the oracle's
   sparse    the harsher ones, to which few items came for 20 minutes, and now more than they take
+  moving    random providers with limits that become other ones every 10 s to 5 min
   jobs      20, 200 and 2,000 items: the time until they are done, beside the oracle's
 
 A client that "knows the limits", at a part of each rate, shows what can be reached
@@ -85,11 +86,12 @@ func run(args []string, stdout, stderr io.Writer) (err error) {
 	flags.IntVar(&p.Recovery, "recovery", 200, "how many providers of the harsher generator that become ordinary ones")
 	flags.IntVar(&p.Bursts, "bursts", 200, "how many random providers to which items come in bursts")
 	flags.IntVar(&p.Sparse, "sparse", 200, "how many providers of the harsher generator to which few items come at first")
-	flags.StringVar(&p.Set, "set", "", "only these `sets`, separated by commas: twelve, families, random, harsher, recovery, bursts, sparse, jobs")
+	flags.IntVar(&p.Moving, "moving", 200, "how many random providers with limits that move")
+	flags.StringVar(&p.Set, "set", "", "only these `sets`, separated by commas: twelve, families, random, harsher, recovery, bursts, sparse, moving, jobs")
 	flags.StringVar(&p.Family, "family", "", "only `families` whose name begins with one of these, separated by commas, such as 03,08")
 	flags.BoolVar(&p.Members, "members", false, "list all members of families, not only those in which the default law is weak")
 	flags.StringVar(&p.Only, "only", "", "only `policies` whose name contains one of these, separated by commas")
-	flags.StringVar(&p.Scenario, "scenario", "", "only `scenarios` whose name contains one of these, separated by commas; random, harsher, recovery, bursts and sparse stand for drawn providers, #n, hn, rn, bn or sn for one of them")
+	flags.StringVar(&p.Scenario, "scenario", "", "only `scenarios` whose name contains one of these, separated by commas; random, harsher, recovery, bursts, sparse and moving stand for drawn providers, #n, hn, rn, bn, sn or mn for one of them")
 	flags.Func("names", "what refusals `say` of the limit: everything (which it is, of rates too), requests (always that, whatever refused) or nothing", func(s string) error {
 		return name(&p.Names, s)
 	})
