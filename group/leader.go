@@ -18,7 +18,7 @@ type leader struct {
 	open  time.Time     // until then it admits nothing; zero: there was no leader before
 	alone bool          // it admits the calls of one process, up to its share of each limit
 	most  bounds        // of each member
-	term  *term         // how long it may lead; nil: until close
+	term  *term         // how long it may lead; nil: it is alone
 	calm  time.Duration // how long it waits for the members of the one before
 	begun time.Time
 	ctx   context.Context //nolint:containedctx // of all that it waits for

@@ -49,6 +49,8 @@ func begin(path string) (r *reign, err error) {
 		return nil, err
 	}
 	r = &reign{path: path, lock: lock, listener: listener, socket: socket, leader: newLeader(false, succeeds), stop: make(chan struct{})}
+	r.leader.term = &term{}
+	r.leader.term.extend(time.Now().Add(unseen))
 	r.wg.Go(r.accept)
 	r.wg.Go(r.watch)
 	return r, nil
@@ -105,8 +107,13 @@ func (r *reign) accept() {
 	}
 }
 
+// unseen is how long a leader admits calls after it has seen that it leads. Members wait for longer before they use
+// their shares or replace it.
+const unseen = leaderSilence - beat
+
 // watch resigns when another process has taken over, because this one did not
-// answer, or when the socket was removed, because new members cannot find it.
+// answer, or may do so at any time, because this one was stopped; and when the socket was
+// removed, because new members cannot find it.
 func (r *reign) watch() {
 	ticker := time.NewTicker(beat)
 	defer ticker.Stop()
@@ -116,10 +123,12 @@ func (r *reign) watch() {
 			return
 		case <-ticker.C:
 		}
-		if intact, err := r.intact(); err == nil && !intact {
+		now := time.Now()
+		if intact, err := r.intact(); err == nil && !intact || r.leader.term.over(now) {
 			r.resign()
 			return
 		}
+		r.leader.term.extend(now.Add(unseen))
 	}
 }
 

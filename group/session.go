@@ -34,7 +34,7 @@ func (l *leader) serve(conn net.Conn) error {
 		_ = conn.Close() // the error is that of the greeting
 		return err
 	}
-	s.own = member.Leads && l.term == nil
+	s.own = member.Leads && l.most == ofUser()
 	l.mu.Lock()
 	full := len(l.sessions) >= mostMembers
 	if !full {

@@ -8,7 +8,7 @@ import (
 
 var errTerm = errors.New("group: the term of the leader is over")
 
-// term is how long a leader that was elected may lead. It is safe for concurrent use.
+// term is how long a leader may lead without a sign that it still does. It is safe for concurrent use.
 type term struct{ until atomic.Pointer[time.Time] }
 
 // extend has the term end at until.
