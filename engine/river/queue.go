@@ -150,24 +150,22 @@ func begin[TTx any](ctx context.Context, r resume, wait time.Duration) (until ti
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for range 10 {
-		until = time.Now().Add(wait)
 		inserted, err := client.Insert(ctx, r, &river.InsertOpts{
-			Queue: keeper, ScheduledAt: until, MaxAttempts: math.MaxInt16,
+			Queue: keeper, ScheduledAt: time.Now().Add(wait), MaxAttempts: math.MaxInt16,
 			UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
 				rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
 				rivertype.JobStateRunning, rivertype.JobStateScheduled,
 			}},
 		})
-		switch {
-		case err != nil:
+		if err != nil {
 			return time.Time{}, false, fmt.Errorf("riverguard: inserting the job that resumes queue %q: %w", r.Queue, err)
-		case !inserted.UniqueSkippedAsDuplicate:
-			if err := client.QueuePause(ctx, r.Queue, nil); err != nil {
+		}
+		until = inserted.Job.ScheduledAt
+		if inserted.Job.State == rivertype.JobStateScheduled && until.After(time.Now()) {
+			if begun, err = pause(ctx, client, r.Queue, inserted); err != nil {
 				return time.Time{}, false, fmt.Errorf("riverguard: pausing queue %q: %w", r.Queue, err)
 			}
-			return until, true, nil
-		case inserted.Job.State == rivertype.JobStateScheduled && inserted.Job.ScheduledAt.After(time.Now()):
-			return inserted.Job.ScheduledAt, false, nil
+			return until, begun, nil
 		}
 		select {
 		case <-tick.C:
@@ -176,6 +174,20 @@ func begin[TTx any](ctx context.Context, r resume, wait time.Duration) (until ti
 		}
 	}
 	return time.Time{}, false, nil
+}
+
+// pause pauses the queue until the job in resumes it, unless it is paused. It need not be if that job was inserted
+// before: pausing may have failed after that. No job would resume a queue that is paused later than in is due.
+func pause[TTx any](ctx context.Context, client *river.Client[TTx], queue string, in *rivertype.JobInsertResult) (begun bool, err error) {
+	ctx, cancel := context.WithDeadline(ctx, in.Job.ScheduledAt)
+	defer cancel()
+	if in.UniqueSkippedAsDuplicate {
+		is, err := client.QueueGet(ctx, queue)
+		if err != nil || is.PausedAt != nil {
+			return false, err
+		}
+	}
+	return true, client.QueuePause(ctx, queue, nil)
 }
 
 // resumer resumes queues.

@@ -183,6 +183,46 @@ func TestAQueueThatWasResumedByHandIsNotAskedAgainAndAgain(t *testing.T) {
 	})
 }
 
+// If only the statement that pauses the queue fails, the job that would resume it is there already, and is no sign of a pause.
+func TestAQueueThatCouldNotBePausedIsNotAskedAgainAndAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := database(t)
+		defer db.Close() //nolint:errcheck // of a test
+		_, err := db.ExecContext(t.Context(), `CREATE TRIGGER broken BEFORE UPDATE OF paused_at ON river_queue WHEN NEW.paused_at IS NOT NULL
+			BEGIN SELECT RAISE(ABORT, 'broken'); END`)
+		require.NoError(t, err)
+		o, w := &observed{}, &worked{began: time.Now()}
+		g := newGuard(t, guard.Policy{Name: "acme", Observer: o})
+		client := start(t, db, "a", g, func(_ context.Context, job *river.Job[ask]) error { w.note(job); return nil })
+		g.Pause(time.Now().Add(50 * time.Second))
+		insert(t, client, "acme", 1, 2)
+		time.Sleep(3 * time.Second)
+		insert(t, client, "acme", 3)
+		time.Sleep(10 * time.Second)
+		jobs, err := client.JobList(t.Context(), river.NewJobListParams().Kinds("ask"))
+		require.NoError(t, err)
+		require.Len(t, jobs.Jobs, 3)
+		for _, job := range jobs.Jobs {
+			assert.Equal(t, rivertype.JobStateScheduled, job.State)
+			assert.Len(t, job.AttemptedBy, 1, string(job.Metadata))
+			assert.Zero(t, job.Attempt)
+		}
+
+		_, err = db.ExecContext(t.Context(), "DROP TRIGGER broken")
+		require.NoError(t, err)
+		insert(t, client, "acme", 4)
+		time.Sleep(3 * time.Second)
+		queue, err := client.QueueGet(t.Context(), "acme")
+		require.NoError(t, err)
+		assert.NotNil(t, queue.PausedAt, "another job has paused it")
+		time.Sleep(50 * time.Second)
+		require.NoError(t, client.Stop(t.Context()))
+		assert.ElementsMatch(t, []int{1, 2, 3, 4}, w.asked)
+		assert.Equal(t, []int{1, 1, 1, 1}, w.attempts)
+		assert.Contains(t, o.got[len(o.got)-1], "limiter.reopened")
+	})
+}
+
 func TestASnoozeIsNoAttempt(t *testing.T) {
 	db := database(t)
 	defer db.Close() //nolint:errcheck // of a test
