@@ -66,7 +66,11 @@ func (c *Call) run(k *attempt, f func(context.Context) error) (again bool, err e
 			c.abandon(k, nil)
 		}
 	}()
-	if d := c.guard.timeout(); d > 0 {
+	d := c.guard.timeout()
+	if d == 0 && c.single {
+		d = longestAttempt
+	}
+	if d > 0 {
 		err = c.supervise(k, f, d)
 	} else {
 		err = survived(k, f)

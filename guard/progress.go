@@ -29,7 +29,8 @@ type Progress struct {
 
 // Attempt is Do for one attempt, of a call that has come as far as p. If again is true, call Attempt
 // with next when next.Delay has passed, in this process or another one; nothing is held meanwhile, and err is why.
-// Otherwise err is what Do would return. Each attempt queues anew, and for at most 15 seconds.
+// Otherwise err is what Do would return. Each attempt queues anew, and for at most 15 seconds. Without a
+// Policy.Timeout it has a timeout of an hour.
 func (g *Guard) Attempt(
 	ctx context.Context, c throttle.Cost, p Progress, f func(context.Context) error,
 ) (next Progress, again bool, err error) {
@@ -70,6 +71,9 @@ const (
 	longestAdmission = 15 * time.Second
 	// crowded is how long a call stays away that was not admitted by then.
 	crowded = time.Second
+	// longestAttempt is the timeout of an Attempt if the policy has none. An engine gives up an attempt at some time,
+	// and repeats it; before that it has to end as a failure.
+	longestAttempt = time.Hour
 )
 
 // mostFailures bounds the failures of a Progress, which are counted one by one: the number may be damaged.

@@ -61,6 +61,25 @@ func TestAttemptsAreCountedAcrossProcesses(t *testing.T) {
 	assert.Equal(t, 3, three.Attempts)
 }
 
+// An engine gives up an attempt at some time, and repeats it: before that it has to end as a failure.
+func TestAnAttemptHasATimeout(t *testing.T) {
+	for timeout, want := range map[time.Duration]time.Duration{0: time.Hour, 3 * time.Hour: 3 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			policy := guard.Policy{Timeout: timeout, Retry: &retry.Policy{MaxAttempts: 2}}
+			next, again, err := attemptAt(t, policy, guard.Progress{}, func(ctx context.Context) error {
+				<-ctx.Done()
+				return ctx.Err()
+			})
+			assert.Equal(t, want, time.Since(began))
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			assert.ErrorContains(t, err, "took longer than its timeout of "+want.String())
+			assert.True(t, again, "the policy repeats it")
+			assert.Equal(t, 1, next.Attempts)
+		})
+	}
+}
+
 // Progress comes from outside: a count that no call can have reached does not take forever.
 func TestAnAttemptCountsNoNonsense(t *testing.T) {
 	asked := 0
