@@ -131,15 +131,12 @@ func (a *activities) step(ctx context.Context, c call) (o outcome, err error) {
 		o = outcome{Action: done.Action, State: stateKey(c.Key)}
 		return next, false, keep(ctx, a.store, o.State, done.State)
 	})
-	if errors.Is(err, errLost) {
-		err = failed(err)
-	}
 	return o, err
 }
 
 // item makes an attempt at an item.
 func (a *activities) item(ctx context.Context, c call) (o itemOutcome, err error) {
-	err = a.attempt(ctx, &c, func(ctx context.Context, part *engine.Part, p guard.Progress) (next guard.Progress, again bool, err error) {
+	err = a.try(ctx, &c, func(ctx context.Context, part *engine.Part, p guard.Progress) (next guard.Progress, again bool, err error) {
 		var found bool
 		if o, found = a.known(ctx, &c); found {
 			return next, false, nil

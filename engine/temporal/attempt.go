@@ -20,9 +20,10 @@ const (
 	beat = 1500 * time.Millisecond
 	// deadAfter is after how long without a report another worker makes the attempt again.
 	deadAfter = 5 * time.Second
-	// longestAttempt bounds an attempt, admission included.
-	longestAttempt = time.Hour
-	// mostLost is how many workers may be lost with an attempt: it may be what kills them.
+	// longestAttempt bounds an attempt of an activity beside the timeout of its node: its admission, its fallback, Prep and
+	// Post, and the store. guard.Guard.Attempt ends a call without a timeout much earlier.
+	longestAttempt = 24 * time.Hour
+	// mostLost is how many attempts of an activity may be lost: it may be what kills their workers.
 	mostLost = 10
 	// shortestDelay is the least between two attempts; 0 would mean that of the retry policy.
 	shortestDelay = 10 * time.Millisecond
@@ -44,13 +45,25 @@ type details struct {
 	Passed   int32 `json:"passed,omitempty"`   // attempts in a row by workers with another version of the flow
 }
 
-// errLost is of an activity that was lost with too many workers.
-var errLost = fmt.Errorf("temporal: %d workers were lost in the middle of it", mostLost)
+// errLost is of an activity of which too many attempts were lost.
+var errLost = fmt.Errorf("temporal: %d attempts did not end: their workers were lost in the middle of them, or they took longer than %v", mostLost, longestAttempt)
 
-// attempt runs f, one attempt of an activity, from where the last one ended. If f returns an error
+// attempt is try, for an activity that fails when too many attempts were lost.
+func (a *activities) attempt(
+	ctx context.Context, c *call,
+	f func(ctx context.Context, part *engine.Part, p guard.Progress) (next guard.Progress, again bool, err error),
+) error {
+	err := a.try(ctx, c, f)
+	if errors.Is(err, errLost) {
+		return failed(err)
+	}
+	return err
+}
+
+// try runs f, one attempt of an activity, from where the last one ended. If f returns an error
 // another attempt follows: that of f if again is set, after its delay, and otherwise one for the machinery, such as a
 // store that did not answer. A worker with another version of the flow does not run f.
-func (a *activities) attempt(
+func (a *activities) try(
 	ctx context.Context, c *call,
 	f func(ctx context.Context, part *engine.Part, p guard.Progress) (next guard.Progress, again bool, err error),
 ) error {

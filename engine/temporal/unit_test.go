@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -367,6 +368,62 @@ func TestA429IsNoAttempt(t *testing.T) {
 	for i, d := range kept {
 		assert.Equal(t, 1, d.Attempts)
 		assert.EqualValues(t, i+1, d.Returned)
+	}
+}
+
+// The server gives no attempt up that its node still allows.
+func TestTheServerWaitsForTheTimeoutOfANode(t *testing.T) {
+	long, err := guard.New(guard.Policy{Name: "long", Timeout: 40 * time.Hour})
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		batch *node.Batch[*list, string, int]
+		least time.Duration
+	}{
+		"none":             {batchOf(length), time.Hour},
+		"its own":          {batchOf(length).WithTimeout(30 * time.Hour), 30 * time.Hour},
+		"of a guard":       {batchOf(length).Within(long), 40 * time.Hour},
+		"as long as it is": {batchOf(length).WithTimeout(math.MaxInt64), 365 * 24 * time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, in, _ := env(t, c.batch, &list{Items: []string{"mill"}})
+			var given time.Duration
+			e.SetOnActivityStartedListener(func(i *activity.Info, _ context.Context, _ converter.EncodedValues) {
+				if i.ActivityType.Name == nameItem {
+					given = i.StartToCloseTimeout
+				}
+			})
+			e.ExecuteWorkflow(nameRun, in)
+			require.NoError(t, e.GetWorkflowError())
+			assert.GreaterOrEqual(t, given, c.least+15*time.Second, "and its admission")
+		})
+	}
+}
+
+// An activity of which too many attempts were lost fails, and with it the run: no other attempt is made.
+func TestTooManyLostAttempts(t *testing.T) {
+	plan, err := engine.New(batchOf(length))
+	require.NoError(t, err)
+	s := Dir(t.TempDir())
+	require.NoError(t, s.Put(t.Context(), pageKey("run", 0), []byte(`{"items":[{"in":"mill"}]}`)))
+	a := newActivities(s, map[string]*engine.Plan{plan.Name(): plan})
+	for _, name := range []string{nameList, nameItem, nameFinish} {
+		var suite testsuite.WorkflowTestSuite
+		suite.SetLogger(quiet{})
+		e := suite.NewTestActivityEnvironment()
+		a.register(e)
+		e.SetHeartbeatDetails(details{Returned: -mostLost}) // the environment makes the first attempt
+		v, err := e.ExecuteActivity(name, call{Flow: plan.Name(), Print: plan.Fingerprint(), Path: "sizes", Key: "run", State: "run/state"})
+		if name == nameItem {
+			var o itemOutcome
+			require.NoError(t, err)
+			require.NoError(t, v.Get(&o))
+			assert.Equal(t, itemOutcome{State: engine.Failed, Message: errLost.Error()}, o)
+			continue
+		}
+		var app *sdk.ApplicationError
+		require.ErrorAs(t, err, &app, name)
+		assert.True(t, app.NonRetryable(), name)
+		assert.Equal(t, errLost.Error(), remote(err).Message)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/headrace/headrace/engine"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/guard"
 )
 
 // Names of the workflows.
@@ -176,12 +177,29 @@ func children(ctx workflow.Context, key string, again *sdk.RetryPolicy) workflow
 func (p *program) calls(ctx workflow.Context, in *runInput, part *engine.Part) workflow.Context {
 	o := machinery
 	o.TaskQueue = p.queues[part]
+	o.StartToCloseTimeout += timeoutOf(part.Guard())
 	o.Priority = in.Priority
 	if o.Priority.FairnessKey == "" {
 		o.Priority.FairnessKey = strings.ToValidUTF8(part.Path[max(0, len(part.Path)-mostFairness):], "")
 	}
 	return workflow.WithActivityOptions(ctx, o)
 }
+
+// timeoutOf returns the timeout of an attempt that g admits; 0 if its policy has none.
+func timeoutOf(g *guard.Guard) time.Duration {
+	if g == nil {
+		return 0
+	}
+	policy := g.Policy()
+	d := policy.Timeout
+	for _, outer := range policy.Within {
+		d = max(d, timeoutOf(outer))
+	}
+	return min(d, longestTimeout)
+}
+
+// longestTimeout bounds what a timeout adds to that of the server, so that the sum is one.
+const longestTimeout = 100 * 365 * 24 * time.Hour
 
 // mostFairness bounds a fairness key, in bytes.
 const mostFairness = 64
