@@ -38,7 +38,8 @@ type Config struct {
 	// default is 5 minutes.
 	MaxWait time.Duration
 	// MaxBody is the maximum size of a request body that can be sent again, in
-	// bytes. A larger one is sent once. The default is 16 MiB.
+	// bytes. A larger one is sent once, and is read when its request is admitted: over
+	// HTTP/1, a client that leaves before that keeps its place. The default is 16 MiB.
 	MaxBody int64
 
 	// Token is required from every client if it is set: as the header X-Headrace-Token
