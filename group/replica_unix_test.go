@@ -37,6 +37,18 @@ import (
 // ballotFile is an Election in a file, for processes of one host. Tests of package redisstore have the one in Redis.
 type ballotFile string
 
+func ballotOf(dir string) ballotFile { return ballotFile(filepath.Join(dir, "ballot")) }
+
+// stop stops a process that does not have the file's lock: it would keep it, and nothing could be elected.
+func (b ballotFile) stop(t *testing.T, p *process) {
+	t.Helper()
+	require.NoError(t, b.change(t.Context(), func(*ballotState) {
+		p.signal(syscall.SIGSTOP)
+		_, err := syscall.Wait4(p.cmd.Process.Pid, nil, syscall.WUNTRACED, nil)
+		assert.NoError(t, err)
+	}))
+}
+
 type ballotState struct {
 	Holder string
 	Token  int64
@@ -119,7 +131,7 @@ func (r replica) url() string { return "https://" + r.Addr }
 
 // serve is run in a process of its own.
 func (r replica) serve() {
-	h, err := group.NewHandler(group.HandlerConfig{Election: ballotFile(filepath.Join(r.Dir, "ballot")), URL: r.url() + group.Path})
+	h, err := group.NewHandler(group.HandlerConfig{Election: ballotOf(r.Dir), URL: r.url() + group.Path})
 	if err != nil {
 		panic(err)
 	}
@@ -228,7 +240,7 @@ func TestTheLeadingReplicaIsReplaced(t *testing.T) {
 	soon(t, func() bool { return strings.HasPrefix(replicas[i].role(), string(group.Following)) })
 
 	i = leaderOf(t, replicas)
-	replicas[i].signal(syscall.SIGSTOP)
+	ballotOf(replicas[i].does.Replica.Dir).stop(t, replicas[i])
 	leaderOf(t, []*process{replicas[1-i]})
 	replicas[i].signal(syscall.SIGCONT)
 	soon(t, func() bool { return strings.HasPrefix(replicas[i].role(), string(group.Following)) })
