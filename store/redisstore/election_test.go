@@ -126,8 +126,8 @@ func TestLeasesAreBounded(t *testing.T) {
 // A Redis that has stopped holds no candidate.
 func TestAnElectionWhileRedisIsStopped(t *testing.T) {
 	server := redistest.Start(t)
+	token, _, _ := acquire(t, open(t, server, redisstore.WithTimeout(time.Minute)).Election("a"), "one")
 	e := open(t, server, redisstore.WithTimeout(100*time.Millisecond)).Election("a")
-	token, _, _ := acquire(t, e, "one")
 	server.Pause()
 	defer server.Resume()
 	_, err := e.Renew(t.Context(), token, leaseOf, nil)
