@@ -14,12 +14,14 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/internal/pipenet"
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/service/internal/decide"
 	"github.com/headrace/headrace/service/internal/grpcserve"
@@ -238,36 +240,38 @@ func TestSlow(t *testing.T) {
 func TestGivenBack(t *testing.T) {
 	for name, timeout := range map[string]time.Duration{"the answer arrives": forGood, "the answer is too late": 100 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
-			taken, answer := make(chan struct{}, 1), make(chan struct{})
-			o := &odd{MemoryStore: quota.NewMemoryStore(nil)}
-			o.take = func(ctx context.Context, r quota.Request) (quota.Grant, error) {
-				g, err := o.MemoryStore.Take(context.WithoutCancel(ctx), r)
-				taken <- struct{}{}
-				if <-answer; timeout < forGood {
-					<-ctx.Done()
+			synctest.Test(t, func(t *testing.T) {
+				taken, answer := make(chan struct{}, 1), make(chan struct{})
+				o := &odd{MemoryStore: quota.NewMemoryStore(nil)}
+				o.take = func(ctx context.Context, r quota.Request) (quota.Grant, error) {
+					g, err := o.MemoryStore.Take(context.WithoutCancel(ctx), r)
+					taken <- struct{}{}
+					if <-answer; timeout < forGood {
+						<-ctx.Done()
+					}
+					return g, err
 				}
-				return g, err
-			}
-			l, address := listen(t, "tcp")
-			serve(t, l, grpcserve.Config{Store: o})
-			s := open(t, address, servicestore.WithTimeout(timeout))
-			ctx, cancel := context.WithCancel(t.Context())
-			done := make(chan error)
-			go func() {
-				_, err := s.Take(ctx, request("a", hourly(1)))
-				done <- err
-			}()
-			<-taken
-			if timeout == forGood {
-				cancel()
-			}
-			require.Error(t, <-done)
-			cancel()
-			close(answer)
-			require.Eventually(t, func() bool {
-				state, err := s.Look(t.Context(), "a")
-				return err == nil && (len(state.Uses) == 0 || state.Uses[0].Spent == 0)
-			}, 10*time.Second, time.Millisecond)
+				l := pipenet.Listen()
+				serve(t, l, grpcserve.Config{Store: o})
+				s := openIn(t, l, servicestore.WithTimeout(timeout))
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				done := make(chan error)
+				go func() {
+					_, err := s.Take(ctx, request("a", hourly(1)))
+					done <- err
+				}()
+				<-taken
+				if timeout == forGood {
+					cancel()
+				}
+				require.Error(t, <-done)
+				close(answer)
+				synctest.Wait()
+				state, err := o.Look(t.Context(), "service/store/a")
+				require.NoError(t, err)
+				require.True(t, len(state.Uses) == 0 || state.Uses[0].Spent == 0)
+			})
 		})
 	}
 }

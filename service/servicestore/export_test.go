@@ -8,6 +8,9 @@ import (
 	pb "github.com/headrace/headrace/service/ratelimitpb"
 )
 
+// Over has s make its calls over conn.
+func Over(s *Store, conn grpc.ClientConnInterface) { s.stub = pb.NewStoreServiceClient(conn) }
+
 // Observe calls f with the number of takes in each request that s sends from now on.
 func Observe(s *Store, f func(takes int)) { s.stub = observed{s.stub, f} }
 

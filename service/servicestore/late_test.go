@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"io"
 	"net"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -15,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/http2"
 
+	"github.com/headrace/headrace/internal/pipenet"
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/service/internal/grpcserve"
 	"github.com/headrace/headrace/service/servicestore"
@@ -26,7 +26,21 @@ import (
 type stopped struct {
 	net.Listener
 
-	mu sync.RWMutex // held while the server is stopped
+	runs atomic.Pointer[chan struct{}] // closed while the server runs
+}
+
+// newStopped returns the listener of a server that runs.
+func newStopped(l net.Listener) *stopped {
+	s := &stopped{Listener: l}
+	s.stop()()
+	return s
+}
+
+// stop stops the server until the returned function is called.
+func (s *stopped) stop() (resume func()) {
+	runs := make(chan struct{})
+	s.runs.Store(&runs)
+	return func() { close(runs) }
 }
 
 func (s *stopped) Accept() (net.Conn, error) {
@@ -60,11 +74,12 @@ func (s *stopped) pass(c net.Conn, to io.WriteCloser) {
 			return
 		}
 		id := binary.BigEndian.Uint32(head[5:])
-		if !s.mu.TryRLock() {
+		select {
+		case <-*s.runs.Load():
+		default:
 			late[id] = true
-			s.mu.RLock()
+			<-*s.runs.Load()
 		}
-		s.mu.RUnlock()
 		if http2.FrameType(head[3]) == http2.FrameRSTStream && late[id] {
 			continue
 		}
@@ -95,72 +110,66 @@ func (p *piped) Close() error {
 	return p.Conn.Close()
 }
 
-// connect returns a client with a connection: one may take longer than a call.
-func connect(t *testing.T, address string, timeout time.Duration) *servicestore.Store {
-	t.Helper()
-	s := open(t, address, servicestore.WithTimeout(timeout))
-	require.Eventually(t, func() bool {
-		_, err := s.Look(t.Context(), "a")
-		return err == nil
-	}, 10*time.Second, time.Millisecond)
-	return s
-}
-
 // A server that was stopped carries out late takes when it continues, after their callers have gone. They are given back,
 // and do not keep slots until their leases lapse.
 func TestTakesOfAStoppedServerAreGivenBack(t *testing.T) {
-	const timeout = 100 * time.Millisecond
-	began := make(chan time.Duration, 10) // takes, with the time that they have
-	o := &odd{MemoryStore: quota.NewMemoryStore(nil)}
-	o.take = func(ctx context.Context, r quota.Request) (quota.Grant, error) {
-		end, _ := ctx.Deadline()
-		g, err := o.MemoryStore.Take(context.WithoutCancel(ctx), r)
-		began <- time.Until(end)
-		return g, err
-	}
-	l, address := listen(t, "tcp")
-	server := &stopped{Listener: l}
-	serve(t, server, grpcserve.Config{Store: o})
-	s := connect(t, address, timeout)
-	r := request("a", throttle.Limits{Concurrency: 10, Windows: hourly(10).Windows})
-	direct := r
-	direct.Demands = []quota.Demand{{Key: "service/store/a", Limits: r.Demands[0].Limits}}
-	kept, err := o.MemoryStore.Take(t.Context(), direct)
-	require.NoError(t, err)
+	synctest.Test(t, func(t *testing.T) {
+		const timeout = 100 * time.Millisecond
+		began := make(chan time.Duration, 10) // takes, with the time that they have
+		o := &odd{MemoryStore: quota.NewMemoryStore(nil)}
+		o.take = func(ctx context.Context, r quota.Request) (quota.Grant, error) {
+			end, _ := ctx.Deadline()
+			g, err := o.MemoryStore.Take(context.WithoutCancel(ctx), r)
+			began <- time.Until(end)
+			return g, err
+		}
+		l := pipenet.Listen()
+		server := newStopped(l)
+		serve(t, server, grpcserve.Config{Store: o})
+		s := openIn(t, l, servicestore.WithTimeout(timeout))
+		_, err := s.Look(t.Context(), "a")
+		require.NoError(t, err)
+		r := request("a", throttle.Limits{Concurrency: 10, Windows: hourly(10).Windows})
+		direct := r
+		direct.Demands = []quota.Demand{{Key: "service/store/a", Limits: r.Demands[0].Limits}}
+		kept, err := o.MemoryStore.Take(t.Context(), direct)
+		require.NoError(t, err)
 
-	server.mu.Lock()
-	_, err = s.Take(t.Context(), r)
-	require.EqualError(t, err, "servicestore: unavailable: no answer in time")
-	_, err = s.Take(t.Context(), r)
-	require.EqualError(t, err, "servicestore: unavailable: no answer in time", "it does not wait behind the first")
-	server.mu.Unlock()
-	for range 2 {
-		assert.LessOrEqual(t, <-began, timeout, "the server does not try for longer than the callers waited")
-	}
-	require.Eventually(t, func() bool {
+		resume := server.stop()
+		_, err = s.Take(t.Context(), r)
+		require.EqualError(t, err, "servicestore: unavailable: no answer in time")
+		_, err = s.Take(t.Context(), r)
+		require.EqualError(t, err, "servicestore: unavailable: no answer in time", "it does not wait behind the first")
+		resume()
+		for range 2 {
+			assert.LessOrEqual(t, <-began, timeout, "the server does not try for longer than the callers waited")
+		}
+		synctest.Wait()
 		state, err := o.Look(t.Context(), "service/store/a")
-		return err == nil && state.InFlight == 1
-	}, 10*time.Second, time.Millisecond)
-	state, err := o.Look(t.Context(), "service/store/a")
-	require.NoError(t, err)
-	assert.EqualValues(t, 1, state.Uses[0].Spent)
-	require.Eventually(t, func() bool { return servicestore.Overdue(s) == 0 }, 10*time.Second, time.Millisecond)
-	require.NoError(t, o.MemoryStore.End(t.Context(), kept.Ticket, nil), "it still has its slot")
+		require.NoError(t, err)
+		assert.Equal(t, 1, state.InFlight)
+		assert.EqualValues(t, 1, state.Uses[0].Spent)
+		assert.Zero(t, servicestore.Overdue(s))
+		require.NoError(t, o.MemoryStore.End(t.Context(), kept.Ticket, nil), "it still has its slot")
+	})
 }
 
 // However long the server is stopped, the requests that wait for an answer are bounded.
 func TestOverdueRequestsAreBounded(t *testing.T) {
-	l, address := listen(t, "tcp")
-	server := &stopped{Listener: l}
-	serve(t, server, grpcserve.Config{Store: quota.NewMemoryStore(nil)})
-	s := connect(t, address, 10*time.Millisecond)
-	server.mu.Lock()
-	defer server.mu.Unlock()
-	for range 2 * servicestore.MostLate {
-		_, err := s.Take(t.Context(), request("a", hourly(1)))
-		require.ErrorAs(t, err, new(*servicestore.UnavailableError))
-	}
-	assert.Equal(t, servicestore.MostLate, servicestore.Overdue(s))
+	synctest.Test(t, func(t *testing.T) {
+		l := pipenet.Listen()
+		server := newStopped(l)
+		serve(t, server, grpcserve.Config{Store: quota.NewMemoryStore(nil)})
+		s := openIn(t, l, servicestore.WithTimeout(10*time.Millisecond))
+		_, err := s.Look(t.Context(), "a")
+		require.NoError(t, err)
+		defer server.stop()()
+		for range 2 * servicestore.MostLate {
+			_, err := s.Take(t.Context(), request("a", hourly(1)))
+			require.ErrorAs(t, err, new(*servicestore.UnavailableError))
+		}
+		assert.Equal(t, servicestore.MostLate, servicestore.Overdue(s))
+	})
 }
 
 // Calls that are late before they can be sent are not sent.

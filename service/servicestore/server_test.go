@@ -10,7 +10,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/headrace/headrace/internal/pipenet"
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/service/internal/decide"
 	"github.com/headrace/headrace/service/internal/grpcserve"
@@ -68,6 +71,18 @@ func open(tb testing.TB, address string, options ...servicestore.Option) *servic
 	s, err := servicestore.Open(address, options...)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { require.NoError(tb, s.Close()) })
+	return s
+}
+
+// openIn is open for a server in the same bubble of testing/synctest.
+func openIn(t *testing.T, l *pipenet.Listener, options ...servicestore.Option) *servicestore.Store {
+	t.Helper()
+	conn, err := grpc.NewClient("passthrough:///pipe", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, at string) (net.Conn, error) { return l.Dial(ctx, "", at) }))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, conn.Close()) })
+	s := open(t, "http://127.0.0.1:1", options...)
+	servicestore.Over(s, conn)
 	return s
 }
 
