@@ -19,6 +19,7 @@ import (
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/group"
 	"github.com/headrace/headrace/quota"
+	"github.com/headrace/headrace/store/redisstore"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -92,7 +93,9 @@ func (x *examination) store(ctx context.Context, at *place) {
 	}
 	ctx, cancel := x.within(ctx)
 	defer cancel()
-	opened, err := bounded(ctx, func(context.Context) (settings.Store, error) { return settings.OpenStore(at.address) })
+	opened, err := bounded(ctx, func(context.Context) (settings.Store, error) {
+		return settings.OpenStore(at.address, redisstore.WithTimeout(x.Wait))
+	})
 	if err != nil {
 		x.unreachable(s, err)
 		return
