@@ -187,18 +187,35 @@ func TestTheSecondSignal(t *testing.T) {
 // Calls in flight survive the first signal.
 func TestSIGTERM(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, providertest.Config{Latency: providertest.Fixed(time.Second)})
+	arrived, stopping := make(chan struct{}, 50), make(chan struct{})
+	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
+		arrived <- struct{}{}
+		<-stopping
+		return nil
+	}})
+	answer := sync.OnceFunc(func() { close(stopping) })
+	t.Cleanup(answer)
 	p.requests(50)
-	cmd := p.command("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1", "--concurrency", "4")
-	status, _, errs := p.end(cmd, func() error {
-		require.NoError(t, cmd.Start())
-		eventually(t, func() bool { return p.provider.Counts().InFlight == 4 })
-		require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
-		return cmd.Wait()
-	})
-	require.Equal(t, 130, status, errs)
-	assert.Contains(t, errs, "50 requests: 4 done, 0 failed, 46 left")
-	assert.Contains(t, errs, "resume with: headrace run r.jsonl")
+	cmd := p.command("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1", "--concurrency", "4", "--progress", "off")
+	read, write, err := os.Pipe()
+	require.NoError(t, err)
+	cmd.Stderr = write
+	require.NoError(t, cmd.Start())
+	require.NoError(t, write.Close())
+	eventually(t, func() bool { return len(arrived) == 4 })
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	said := bufio.NewReader(read)
+	for line := ""; !strings.Contains(line, "headrace: stopping"); {
+		line, err = said.ReadString('\n')
+		require.NoError(t, err)
+	}
+	answer()
+	require.Error(t, cmd.Wait())
+	assert.Equal(t, 130, cmd.ProcessState.ExitCode())
+	rest, err := io.ReadAll(said)
+	require.NoError(t, err)
+	assert.Contains(t, string(rest), "50 requests: 4 done, 0 failed, 46 left")
+	assert.Contains(t, string(rest), "resume with: headrace run r.jsonl")
 	assert.Zero(t, p.provider.Counts().Aborted)
 	assert.Len(t, p.lines("r.results.jsonl"), 4)
 }

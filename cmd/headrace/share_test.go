@@ -101,7 +101,7 @@ func TestTwoRunsShareWhatIsFoundOut(t *testing.T) {
 			r, _ := os.ReadFile(p.path("r.log"))
 			s, _ := os.ReadFile(p.path("s.log"))
 			return strings.Contains(string(r)+string(s), "2 members")
-		}, 20*time.Second, 5*time.Millisecond)
+		}, patience, 5*time.Millisecond)
 	}()
 	p.twice("--share", "group:g.sock", "--log-level", "info")
 	assert.Equal(t, 2*sharedLines, p.provider.Ledger().Served)
@@ -247,15 +247,17 @@ func TestTheSharedLimitsAreDamaged(t *testing.T) {
 // A file of limits that is deleted stops the run as well: what is left waits for the next one.
 func TestTheFileOfTheLimitsIsDeleted(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, providertest.Config{})
+	p, arrived, answer := newSlowPlace(t)
 	p.requests(3)
 	deleted := make(chan struct{})
 	go func() {
 		defer close(deleted)
-		assert.Eventually(t, func() bool { return p.provider.Counts().Arrivals > 0 }, 10*time.Second, time.Millisecond)
+		<-arrived
 		assert.NoError(t, os.Remove(p.path("limits.db")))
+		answer()
 	}()
-	status, _, errs := p.run("--share", "sqlite:limits.db", "--limit", "bucket 1/s burst 1")
+	status, _, errs := p.run("--share", "sqlite:limits.db", "--limit", "bucket 1/s burst 1, 1 concurrent")
+	require.NotZero(t, p.provider.Counts().Arrivals, errs)
 	<-deleted
 	assert.Equal(t, 1, status, errs)
 	assert.Contains(t, errs, "headrace: --share: sqlite:limits.db cannot admit calls: ")
