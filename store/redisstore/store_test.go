@@ -34,7 +34,7 @@ func testStore(t *testing.T, opened func(testing.TB, *redistest.Server, ...redis
 	quotatest.Run(t, func(tb testing.TB) quotatest.Subject {
 		tb.Helper()
 		clock := clockwork.NewFakeClockAt(time.Now())
-		own := []redisstore.Option{redisstore.WithPrefix(tb.Name() + ":"), redisstore.WithClock(clock)}
+		own := []redisstore.Option{redisstore.WithPrefix(tb.Name() + ":"), redisstore.WithClock(clock), redisstore.WithTimeout(time.Minute)}
 		return quotatest.Subject{
 			Store:     opened(tb, server, own...),
 			Peer:      func() quota.Store { return open(tb, server, own...) },
