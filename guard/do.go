@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/throttle"
@@ -54,7 +55,15 @@ func (g *Guard) Try(ctx context.Context, c throttle.Cost, f func(context.Context
 
 // Get is Do for a function that returns a value.
 func Get[T any](ctx context.Context, g *Guard, c throttle.Cost, f func(context.Context) (T, error)) (v T, err error) {
-	err = g.Do(ctx, c, func(ctx context.Context) (err error) { v, err = f(ctx); return err })
+	var last atomic.Pointer[T] // a function that was abandoned may return at any time
+	err = g.Do(ctx, c, func(ctx context.Context) error {
+		v, err := f(ctx)
+		last.Store(&v)
+		return err
+	})
+	if of := last.Load(); of != nil {
+		v = *of
+	}
 	return v, err
 }
 

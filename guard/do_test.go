@@ -81,6 +81,20 @@ func TestRetryTimeoutBreakerPanic(t *testing.T) {
 	})
 }
 
+// The race detector sees a value that is returned while an abandoned function still writes it.
+func TestGetOfAFunctionThatReturnsTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := made(t, guard.Policy{Timeout: time.Second})
+		v, err := guard.Get(t.Context(), g, throttle.Cost{}, func(context.Context) (string, error) {
+			time.Sleep(time.Minute)
+			return "late", nil
+		})
+		require.ErrorAs(t, err, new(*fault.HungError))
+		assert.Empty(t, v)
+		time.Sleep(time.Minute) // until it has returned
+	})
+}
+
 func TestAUsedUpQuotaIsProbed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := made(t, guard.Policy{Name: "api"})
