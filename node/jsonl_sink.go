@@ -19,7 +19,7 @@ import (
 //
 // With a journal each result has its line once, however often the process is killed; after RetryFailed
 // a line with done may follow one with failed. ErrNotResults and ErrFileBusy protect files of others.
-// Close it after the last run.
+// It is for one batch: runs of another fail with a *SinkError. Close it after the last run.
 type JSONLFile[In, Out any] struct {
 	path string
 
@@ -27,6 +27,8 @@ type JSONLFile[In, Out any] struct {
 	file *appendfile.File // nil: no run has begun
 	open bool             // the file can be written to
 	anew bool             // the journal has the content of the file, so it may be rewritten
+	of   string           // the batch that writes to it; "" if no run has begun
+	held bool             // by a run
 }
 
 var (
@@ -39,6 +41,7 @@ var (
 var (
 	_ ResumableSink[any, any] = (*JSONLFile[any, any])(nil)
 	_ rewriter                = (*JSONLFile[any, any])(nil)
+	_ owned                   = (*JSONLFile[any, any])(nil)
 	_ texter[any]             = (*JSONLFile[any, any])(nil)
 )
 
@@ -46,6 +49,24 @@ var (
 // 0o644.
 func NewJSONLFile[In, Out any](path string) *JSONLFile[In, Out] {
 	return &JSONLFile[In, Out]{path: path}
+}
+
+// own implements owned.
+func (s *JSONLFile[In, Out]) own(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held || s.of != "" && s.of != name {
+		return false
+	}
+	s.of, s.held = name, true
+	return true
+}
+
+// disown implements owned.
+func (s *JSONLFile[In, Out]) disown() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held = false
 }
 
 // jsonlBegin is how each line begins.
@@ -178,6 +199,7 @@ func (s *JSONLFile[In, Out]) Sync(context.Context) (mark string, err error) {
 func (s *JSONLFile[In, Out]) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.of = ""
 	if s.file == nil {
 		return nil
 	}

@@ -357,6 +357,41 @@ func TestTwoRunsAtOnceIntoOneFile(t *testing.T) {
 	require.ErrorContains(t, err, "the batch runs inside the items of another")
 }
 
+// A file is of one batch: two would cut off each other's lines when they resume.
+func TestTwoBatchesIntoOneFile(t *testing.T) {
+	for name, other := range map[string]string{"two batches": "other", "two of one name": "b"} {
+		for kind, j := range map[string]journal.Journal{"with a journal": journal.NewMemory(), "without": nil} {
+			t.Run(name+" "+kind, func(t *testing.T) {
+				sink := node.NewJSONLFile[int, int](filepath.Join(t.TempDir(), "results.jsonl"))
+				batch := func(name string, exec func(context.Context, int) (int, error)) *node.Batch[*state, int, int] {
+					b := node.BatchFunc(name, feed(1), exec, keep).WithSink(sink)
+					if j != nil {
+						b.WithJournal(j)
+					}
+					return b
+				}
+				refused := func(ctx context.Context) {
+					_, err := batch(other, same).Run(journal.WithRun(ctx, "other"), &state{})
+					assert.ErrorAs(t, err, new(*node.SinkError))
+					assert.ErrorContains(t, err, "another batch writes to it: give each batch a file of its own")
+				}
+				_, err := batch("b", func(ctx context.Context, i int) (int, error) {
+					refused(context.WithoutCancel(t.Context()))
+					return i, ctx.Err()
+				}).Run(t.Context(), &state{})
+				require.NoError(t, err)
+				if other != "b" {
+					refused(t.Context())
+				}
+				require.NoError(t, sink.Close())
+				_, err = batch(other, same).Run(journal.WithRun(t.Context(), "third"), &state{})
+				require.ErrorIs(t, err, node.ErrNotResults, "what is in the file protects it from now on")
+				require.NoError(t, sink.Close())
+			})
+		}
+	}
+}
+
 func linesOf(text []byte) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 }

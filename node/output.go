@@ -47,8 +47,9 @@ func (o *output[In, Out]) wants(e *entry) bool {
 }
 
 var (
-	errTwoRuns = errors.New("another run of the batch is writing to it: run them one after the other, or give each its own batch and sink")
-	errInner   = errors.New("the batch runs inside the items of another, and each of them would start the output over: " +
+	errTwoRuns    = errors.New("another run of the batch is writing to it: run them one after the other, or give each its own batch and sink")
+	errTwoBatches = errors.New("another batch writes to it: give each batch a file of its own")
+	errInner      = errors.New("the batch runs inside the items of another, and each of them would start the output over: " +
 		"give the sink to the batch around it, or use SinkFunc")
 	errNoBegin = errors.New("it cannot begin anew")
 	errChanged = errors.New("the output of the previous run is gone, and without a journal it cannot be written again")
@@ -72,14 +73,40 @@ func (c *committer[S, In, Out]) prepare(ctx context.Context) error {
 	if c.r.resume != nil && c.r.resume.part.Node != b.name {
 		return &SinkError{Node: b.name, Err: errInner}
 	}
-	if !b.writing.CompareAndSwap(false, true) {
-		return &SinkError{Node: b.name, Err: errTwoRuns}
+	if err := c.hold(); err != nil {
+		return &SinkError{Node: b.name, Err: err}
 	}
-	o.release = func() { b.writing.Store(false) }
 	if c.r.resume == nil {
 		return c.prepareAlone(ctx)
 	}
 	return c.prepareResumer(ctx)
+}
+
+// owned is a sink that only one batch writes: each would cut off the lines of the other behind its own mark.
+type owned interface {
+	// own takes it for a run of the batch of that name; false if it is another one's, or in use.
+	own(name string) bool
+	// disown is called at the end of that run.
+	disown()
+}
+
+// hold keeps other runs from the sink until release.
+func (c *committer[S, In, Out]) hold() error {
+	b := c.r.b
+	if !b.writing.CompareAndSwap(false, true) {
+		return errTwoRuns
+	}
+	c.out.release = func() { b.writing.Store(false) }
+	if sink, is := b.sink.(owned); is {
+		if !sink.own(b.name) {
+			return errTwoBatches
+		}
+		c.out.release = func() {
+			sink.disown()
+			b.writing.Store(false)
+		}
+	}
+	return nil
 }
 
 // prepareFunc is for a sink that has no positions: the journal knows what it has taken.
