@@ -60,9 +60,11 @@ func (s *shape) look(t reflect.Type, path string, addressable bool, seen map[ref
 	case reflect.Array:
 		s.look(t.Elem(), path+"[]", addressable, seen)
 	case reflect.Map:
-		if k := t.Key(); !keyed(k) {
+		k := t.Key()
+		if !keyed(k) {
 			s.lose(path + ", a map by " + k.String())
 		}
+		s.opaque = s.opaque || has[encoding.TextMarshaler](k, false) || has[encoding.TextUnmarshaler](k, true)
 		s.look(t.Elem(), path+"[]", false, seen)
 	case reflect.Interface:
 		s.opaque, s.any, s.kept = true, true, true

@@ -129,6 +129,35 @@ func TestCodeOfATypeThatKeepsLess(t *testing.T) {
 	require.ErrorContains(t, err, "it cannot be decoded again")
 }
 
+// level is written as a word, and read as a number.
+type level int
+
+func (l level) MarshalText() ([]byte, error) { return []byte([]string{"low", "high"}[l]), nil }
+
+// folded is read in lower case.
+type folded string
+
+func (f *folded) UnmarshalText(text []byte) error {
+	*f = folded(strings.ToLower(string(text)))
+	return nil
+}
+
+// Else a resumed run would stop at the first of them, or take other keys for theirs.
+func TestKeysOfAMapWithCodeOfTheirOwn(t *testing.T) {
+	_, err := node.Map("m", func(context.Context, int) (map[level]int, error) { return map[level]int{1: 1}, nil }).
+		WithJournal(journal.NewMemory()).All(t.Context(), []int{1})
+	require.ErrorContains(t, err, "the result cannot be kept: it cannot be decoded again")
+	j := journal.NewMemory()
+	for range 2 {
+		outs, err := node.Map("m", func(_ context.Context, key string) (map[folded]int, error) {
+			return map[folded]int{folded(key): 1}, nil
+		}).
+			WithJournal(j).All(t.Context(), []string{"a", "B"})
+		require.ErrorContains(t, err, "the result cannot be kept: it changes in a round trip through JSON")
+		assert.Equal(t, []map[folded]int{{"a": 1}, nil}, outs)
+	}
+}
+
 // An item of an interface type is looked at when it comes.
 func TestItemsInAnInterface(t *testing.T) {
 	m := node.Map("m", func(_ context.Context, item any) (int, error) { return 1, nil }).WithJournal(journal.NewMemory())
