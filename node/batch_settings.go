@@ -10,28 +10,43 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// WithParallel works on up to n items at the same time. The default is 1.
+// Bounds on settings, since each worker takes a goroutine, and each place of a window the memory of a result.
+const (
+	mostWorkers = 1 << 20
+	mostWindow  = 1 << 24
+)
+
+// between reports whether n is a number from 1 to most, and else adds a problem.
+func (b *Batch[S, In, Out]) between(setting string, n, most int) bool {
+	switch {
+	case n < 1:
+		b.setup.Addf(setting, "%d is below 1", n)
+	case n > most:
+		b.setup.Addf(setting, "%d is above %d", n, most)
+	default:
+		return true
+	}
+	return false
+}
+
+// WithParallel works on up to n items at the same time, at most 1,048,576. The default is 1.
 func (b *Batch[S, In, Out]) WithParallel(n int) *Batch[S, In, Out] {
 	b.setup.Change("WithParallel", func() {
-		if n < 1 {
-			b.setup.Addf("WithParallel", "%d is below 1", n)
-			return
+		if b.between("WithParallel", n, mostWorkers) {
+			b.parallel = n
 		}
-		b.parallel = n
 	})
 	return b
 }
 
 // WithLookahead reads up to n items ahead, so that items which wait for a busy guard do not delay
 // others: WithParallel then bounds only admitted calls. The default is 0; with WithinOf it is
-// 16 times WithParallel, at least 256.
+// 16 times WithParallel, at least 256. The most is 1,048,576.
 func (b *Batch[S, In, Out]) WithLookahead(n int) *Batch[S, In, Out] {
 	b.setup.Change("WithLookahead", func() {
-		if n < 1 {
-			b.setup.Addf("WithLookahead", "%d is below 1", n)
-			return
+		if b.between("WithLookahead", n, mostWorkers) {
+			b.lookahead = n
 		}
-		b.lookahead = n
 	})
 	return b
 }
@@ -108,14 +123,12 @@ func (b *Batch[S, In, Out]) WithGrace(d time.Duration) *Batch[S, In, Out] {
 }
 
 // WithWindow sets how many items Stream may be ahead of the one that it yields. The default is four
-// times WithParallel, or WithLookahead if larger.
+// times WithParallel, or WithLookahead if larger; the most is 16,777,216.
 func (b *Batch[S, In, Out]) WithWindow(n int) *Batch[S, In, Out] {
 	b.setup.Change("WithWindow", func() {
-		if n < 1 {
-			b.setup.Addf("WithWindow", "%d is below 1", n)
-			return
+		if b.between("WithWindow", n, mostWindow) {
+			b.window = n
 		}
-		b.window = n
 	})
 	return b
 }

@@ -24,7 +24,7 @@ func (b *Batch[S, In, Out]) workers() int {
 	case b.lookahead > 0:
 		return max(b.lookahead, b.parallel)
 	case b.withinOf != nil:
-		return max(leastAhead, aheadOfEach*b.parallel)
+		return max(leastAhead, min(aheadOfEach*b.parallel, mostWorkers))
 	default:
 		return b.parallel
 	}

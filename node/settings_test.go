@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"math"
 	"sync"
 	"testing"
 	"time"
@@ -34,6 +35,9 @@ func TestInvalidSettingsAreNamed(t *testing.T) {
 		"negative parallel":    {func(b batch) { b.WithParallel(-3) }, []string{"WithParallel"}},
 		"window":               {func(b batch) { b.WithWindow(0) }, []string{"WithWindow"}},
 		"negative window":      {func(b batch) { b.WithWindow(-1) }, []string{"WithWindow"}},
+		"unbounded parallel":   {func(b batch) { b.WithParallel(math.MaxInt) }, []string{"WithParallel"}},
+		"unbounded window":     {func(b batch) { b.WithWindow(math.MaxInt) }, []string{"WithWindow"}},
+		"unbounded lookahead":  {func(b batch) { b.WithLookahead(math.MaxInt) }, []string{"WithLookahead"}},
 		"window and parallel":  {func(b batch) { b.WithWindow(3).WithParallel(4) }, []string{"WithWindow"}},
 		"window as parallel":   {func(b batch) { b.WithWindow(4).WithParallel(4) }, nil},
 		"grace":                {func(b batch) { b.WithGrace(-1) }, []string{"WithGrace"}},

@@ -19,6 +19,7 @@ import (
 
 const (
 	mostWorkers = 2000    // over HTTP/1.1, each has a connection of its own
+	mostCapped  = 1 << 20 // with a cap on calls in flight: the most that a batch takes
 	mostEarly   = 200     // requests that are started while an earlier one is retried
 	unwritten   = 256     // results that may wait for the disk while other requests go on
 	mostMemory  = 1 << 30 // of the requests that are worked on, in bytes; the process takes about twice as much
@@ -27,7 +28,7 @@ const (
 // workers is the number of requests that are worked on at the same time. Without a cap on calls in flight, it is the
 // number that the controller Measured admits, unless the requests would take too much memory: the guard bounds the calls.
 func (j *Job) workers() int {
-	if n := j.Spec.Limits.Concurrency; n > 0 {
+	if n := min(j.Spec.Limits.Concurrency, mostCapped); n > 0 {
 		if j.Ordered { // results that are early wait for requests that are retried, and other requests have to continue meanwhile
 			n = max(n, min(4*n, mostEarly))
 		}

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"strconv"
 	"strings"
@@ -233,6 +234,7 @@ func TestWorkers(t *testing.T) {
 		"a cap":                 {"", 7, false, 7},
 		"a cap, in order":       {"", 7, true, 28},
 		"a large one, in order": {"", 300, true, 300},
+		"a cap that is none":    {"", math.MaxInt, true, 1 << 20},
 		"a cap beside a preset": {"openai/tier5/gpt-4.1-mini", 5000, false, 5000},
 	} {
 		t.Run(name, func(t *testing.T) {
