@@ -167,6 +167,20 @@ func TestWhatIsNeverSent(t *testing.T) {
 	}
 }
 
+// A nil pointer in an error of the base, with methods that panic, is returned as it is.
+func TestAnErrorWithMethodsThatPanic(t *testing.T) {
+	l, _ := limiter(t)
+	broken := error((*adaptive.RateLimitHit)(nil))
+	rt := under(tripper(func(*http.Request) (*http.Response, error) { return nil, broken }), presets.OpenAITier1, l)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://a.test/", http.NoBody)
+	require.NoError(t, err)
+	require.NotPanics(t, func() {
+		_, err = rt.RoundTrip(req) //nolint:bodyclose // there is none
+	})
+	assert.True(t, err == broken) //nolint:errorlint,testifylint // its methods panic
+	assert.Zero(t, l.Stats().InFlight)
+}
+
 // A base that is no http.Transport is believed once it has shown that it tells of its connections.
 func TestABaseThatTellsOfConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -43,7 +43,12 @@ func OfStatus(status int, told bool) Outcome {
 // OfError judges an attempt without an answer. unsent says that there was, for
 // sure, no connection to send it on. A certificate that is not trusted will not
 // be a moment later, a cancelled call must not be retried, and an error with a method Final decides for itself.
-func OfError(err error, unsent bool) Outcome {
+func OfError(err error, unsent bool) (o Outcome) {
+	defer func() {
+		if recover() != nil {
+			o = Final
+		}
+	}()
 	known, ok := errors.AsType[interface {
 		error
 		Final() bool
