@@ -24,7 +24,7 @@ func FuzzJSONL(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var want []line
 		for i, s := range strings.Split(string(text), "\n") {
-			if s = string(bytes.TrimSpace([]byte(s))); s != "" {
+			if s = string(bytes.TrimSpace([]byte(strings.TrimPrefix(s, "\ufeff")))); s != "" {
 				want = append(want, line{s, int64(i + 1)})
 			}
 		}

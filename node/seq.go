@@ -55,14 +55,15 @@ func unmarshalLine(text []byte, to any) error {
 	return json.Unmarshal(text, to)
 }
 
-// JSONL reads one JSON value per line from r, and skips empty lines. A line that is not UTF-8 or not an In
+// JSONL reads one JSON value per line from r, and skips empty lines and byte order marks. A line that is not UTF-8 or not an In
 // fails as an item of its own, with an *InputError. An error of r ends the sequence with an *InputError.
 func JSONL[In any](r io.Reader) iter.Seq2[In, error] {
+	mark := []byte("\xef\xbb\xbf") // at the beginning of a file, or of one of several that were joined
 	return func(yield func(In, error) bool) {
 		lines := bufio.NewReader(r)
 		for n := int64(1); ; n++ {
 			line, err := lines.ReadBytes('\n')
-			if text := bytes.TrimSpace(line); len(text) > 0 && (err == nil || err == io.EOF) {
+			if text := bytes.TrimSpace(bytes.TrimPrefix(line, mark)); len(text) > 0 && (err == nil || err == io.EOF) {
 				var in In
 				problem := unmarshalLine(text, &in)
 				if problem != nil {

@@ -63,6 +63,7 @@ func TestJSONL(t *testing.T) {
 		"no newline at the end": {"{\"id\":1}\n{\"id\":2}", []record{{ID: 1}, {ID: 2}}},
 		"CRLF":                  {"{\"id\":1}\r\n{\"id\":2}\r\n", []record{{ID: 1}, {ID: 2}}},
 		"empty lines":           {"\n{\"id\":1}\n\n \t\r\n{\"id\":2}\n\n", []record{{ID: 1}, {ID: 2}}},
+		"byte order marks":      {"\ufeff{\"id\":1}\n\ufeff{\"id\":2}\n\ufeff\n", []record{{ID: 1}, {ID: 2}}},
 		"space around":          {"  {\"id\":1}\t\n", []record{{ID: 1}}},
 		"nothing":               {"", nil},
 		"only empty lines":      {"\n\n\r\n", nil},
