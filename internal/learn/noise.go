@@ -25,7 +25,7 @@ type Noise struct {
 	need        float64
 }
 
-// trial is that of a share that was just found. If its calls exceed the share, which those above a limit do, it is none.
+// trial is that of a share that was just found. If the refusal of one of its calls exceeds it, a limit is the more likely cause.
 type trial struct {
 	ends float64 // of the calls sent; 0: there is none
 	from float64 // what a bound that was restored had fallen to
@@ -173,15 +173,20 @@ func (n *Noise) absorb(weight, later float64) Opinion {
 		return Ignore
 	}
 	n.leak = 0
-	if n.exceeded++; n.exceeded >= convinced || n.onTrial(later) {
+	switch n.exceeded++; {
+	case n.onTrial(later) && n.of == OfCalls: // above the limit, but there may be random rejections as well
+		n.end()
+	case n.exceeded >= convinced, n.onTrial(later):
 		n.disprove()
 	}
 	return Believe
 }
 
+func (n *Noise) end() { n.Share, n.exceeded = 0, 0 }
+
 // disprove ends the share. The next one needs more evidence.
 func (n *Noise) disprove() {
-	n.Share, n.exceeded = 0, 0
+	n.end()
 	n.need = min(needMost, max(n.need, convinced)*2)
 }
 

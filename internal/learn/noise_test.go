@@ -320,7 +320,26 @@ func TestAShareThatWasJustFoundIsOnTrial(t *testing.T) {
 			}
 			assert.Equal(t, Believe, n.Refused(90, 100, 100, c.later))
 			assert.Equal(t, c.ends, n.Share == 0)
-			assert.Equal(t, c.ends, n.need > convinced, "the next one needs twice the evidence")
+			assert.Zero(t, n.need, "there may be random rejections as well")
+		})
+	}
+}
+
+func TestACallOfATrialBelongsToItWheneverItsRefusalIsReceived(t *testing.T) {
+	for name, c := range map[string]Config{"of a pace": {CallRate: 100}, "without one": {}} {
+		t.Run(name, func(t *testing.T) {
+			r := runMachine(c)
+			r.send(1)
+			r.noise.find(0.05)
+			first := r.send(1)
+			for range recent {
+				r.send(1)
+			}
+			for range convinced {
+				assert.Positive(t, r.noise.Share)
+				r.judgeRandom(1, first, &Refusal{}, Rate{})
+			}
+			assert.Zero(t, r.noise.Share)
 		})
 	}
 }

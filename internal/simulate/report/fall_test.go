@@ -17,7 +17,7 @@ func TestALimitThatFallsIsNotTakenForRandomRejections(t *testing.T) {
 	for _, rates := range [][]float64{{68, 32, 67, 37}, {50, 33, 57, 31}} { // calls per second, and calls in the bucket
 		s := client.Setting{
 			Provider: provider.Config{Requests: provider.Bucket{PerMinute: 60 * rates[0], Burst: rates[0]}, Names: provider.RequestsOnly},
-			Latency:  200 * time.Millisecond, Refusal: 5 * time.Millisecond, Net: time.Millisecond, Processes: 1, Pool: 32,
+			Latency:  200 * time.Millisecond, Refusal: 5 * time.Millisecond, Net: time.Millisecond, Processes: 1, Pool: 32, Lasts: time.Second,
 		}
 		for i, rate := range rates[1:] {
 			s.Changes = append(s.Changes, provider.Change{At: time.Duration(i+1) * phase, Factor: rate / rates[i]})
