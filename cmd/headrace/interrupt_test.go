@@ -8,6 +8,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"syscall"
@@ -197,13 +198,23 @@ func TestSIGTERM(t *testing.T) {
 	t.Cleanup(answer)
 	p.requests(50)
 	cmd := p.command("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1", "--concurrency", "4", "--progress", "off")
+	rest := stopped(t, cmd, syscall.SIGTERM, func() { eventually(t, func() bool { return len(arrived) == 4 }) }, answer)
+	assert.Contains(t, rest, "50 requests: 4 done, 0 failed, 46 left")
+	assert.Contains(t, rest, "resume with: headrace run r.jsonl")
+	assert.Zero(t, p.provider.Counts().Aborted)
+	assert.Len(t, p.lines("r.results.jsonl"), 4)
+}
+
+// stopped starts cmd, sends it a signal once ready returns, and calls answer when it says that it stops. It returns what is said after that.
+func stopped(t *testing.T, cmd *exec.Cmd, signal os.Signal, ready, answer func()) (rest string) {
+	t.Helper()
 	read, write, err := os.Pipe()
 	require.NoError(t, err)
 	cmd.Stderr = write
 	require.NoError(t, cmd.Start())
 	require.NoError(t, write.Close())
-	eventually(t, func() bool { return len(arrived) == 4 })
-	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	ready()
+	require.NoError(t, cmd.Process.Signal(signal))
 	said := bufio.NewReader(read)
 	for line := ""; !strings.Contains(line, "headrace: stopping"); {
 		line, err = said.ReadString('\n')
@@ -212,12 +223,9 @@ func TestSIGTERM(t *testing.T) {
 	answer()
 	require.Error(t, cmd.Wait())
 	assert.Equal(t, 130, cmd.ProcessState.ExitCode())
-	rest, err := io.ReadAll(said)
+	all, err := io.ReadAll(said)
 	require.NoError(t, err)
-	assert.Contains(t, string(rest), "50 requests: 4 done, 0 failed, 46 left")
-	assert.Contains(t, string(rest), "resume with: headrace run r.jsonl")
-	assert.Zero(t, p.provider.Counts().Aborted)
-	assert.Len(t, p.lines("r.results.jsonl"), 4)
+	return string(all)
 }
 
 // What would stop the run is not the failure of a request either if the run is being stopped already.
@@ -233,24 +241,7 @@ func TestASecondReasonToStopFailsNoRequest(t *testing.T) {
 	t.Cleanup(answer)
 	p.requests(9)
 	cmd := p.command("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1", "--concurrency", "2", "--progress", "off")
-	read, write, err := os.Pipe()
-	require.NoError(t, err)
-	cmd.Stderr = write
-	require.NoError(t, cmd.Start())
-	require.NoError(t, write.Close())
-	<-arrived
-	<-arrived
-	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
-	said := bufio.NewReader(read)
-	for line := ""; !strings.Contains(line, "headrace: stopping"); {
-		line, err = said.ReadString('\n')
-		require.NoError(t, err)
-	}
-	answer()
-	require.Error(t, cmd.Wait())
-	assert.Equal(t, 130, cmd.ProcessState.ExitCode())
-	rest, err := io.ReadAll(said)
-	require.NoError(t, err)
-	assert.Contains(t, string(rest), "9 requests: 0 done, 0 failed, 9 left")
+	rest := stopped(t, cmd, syscall.SIGINT, func() { <-arrived; <-arrived }, answer)
+	assert.Contains(t, rest, "9 requests: 0 done, 0 failed, 9 left")
 	assert.NoFileExists(t, p.path("r.errors.jsonl"))
 }
