@@ -94,7 +94,7 @@ func (x *examination) store(ctx context.Context, at *place) {
 	ctx, cancel := x.within(ctx)
 	defer cancel()
 	opened, err := bounded(ctx, func(context.Context) (settings.Store, error) {
-		return settings.OpenStore(at.address, redisstore.WithTimeout(x.Wait))
+		return settings.OpenStore(at.address, redisstore.WithTimeout(2*x.Wait)) // the context ends first
 	})
 	if err != nil {
 		x.unreachable(s, err)

@@ -42,6 +42,8 @@ func (a *answers) RoundTrip(req *http.Request) (*http.Response, error) {
 	switch {
 	case bytes.Contains(text, []byte(`"rejected"`)):
 		resp.StatusCode = http.StatusTooManyRequests
+	case bytes.Contains(text, []byte(`"unauthorized"`)):
+		resp.StatusCode = http.StatusUnauthorized
 	case bytes.Contains(text, []byte(`"wrong"`)):
 		resp.Body = io.NopCloser(strings.NewReader("no JSON"))
 	}
