@@ -250,6 +250,24 @@ func TestTheEndOfATerm(t *testing.T) {
 	assert.True(t, one.ended(now.Add(time.Minute), now.Round(0)))
 }
 
+// A leader that was killed right after a renewal is replaced in the time that docs/sharing.md has, whenever the others look.
+func TestAKilledLeaderIsReplaced(t *testing.T) {
+	for later := time.Duration(0); later < time.Second; later += 100 * time.Millisecond {
+		synctest.Test(t, func(t *testing.T) {
+			v := &votes{}
+			_, _, _, err := v.Acquire(t.Context(), "https://killed.example.com", leaseFor)
+			require.NoError(t, err)
+			killed := time.Now()
+			time.Sleep(later)
+			b := newReplica(t, "b.example.com", v)
+			for !leads(b) {
+				time.Sleep(time.Millisecond)
+			}
+			assert.LessOrEqual(t, time.Since(killed), 3500*time.Millisecond)
+		})
+	}
+}
+
 // A leader that was stopped past its lease leads no more, and keeps nothing.
 func TestAStaleLeaderKeepsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -33,7 +33,7 @@ import (
 
 func soon(t *testing.T, what func() bool) {
 	t.Helper()
-	require.Eventually(t, what, 20*time.Second, time.Millisecond)
+	require.Eventually(t, what, patience, time.Millisecond)
 }
 
 // Calls in flight count for the next leader, until they end.
@@ -458,7 +458,7 @@ func TestStrangers(t *testing.T) {
 			defer func() { _ = conn.Close() }()
 			_, err = conn.Write(bytes)
 			require.NoError(t, err)
-			require.NoError(t, conn.SetReadDeadline(time.Now().Add(20*time.Second)))
+			require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
 			_, err = io.Copy(io.Discard, conn)
 			assert.NotErrorIs(t, err, os.ErrDeadlineExceeded)
 			assert.NoError(t, g.Do(t.Context(), throttle.Cost{}, nothing))

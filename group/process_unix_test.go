@@ -187,7 +187,7 @@ func leaderOf(t *testing.T, all []*process) (i int) {
 			}
 		}
 		return false
-	}, 20*time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 	return i
 }
 
