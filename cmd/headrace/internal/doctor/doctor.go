@@ -202,6 +202,9 @@ func bounded[T any](ctx context.Context, f func(context.Context) (T, error)) (T,
 	}()
 	select {
 	case e := <-done:
+		if e.err != nil && ctx.Err() != nil { // what f makes of that may name another bound
+			e.err = context.Cause(ctx)
+		}
 		return e.v, e.err
 	case <-ctx.Done():
 		var none T

@@ -76,6 +76,16 @@ func TestAStoreThatHangsIsLeft(t *testing.T) {
 	})
 }
 
+// What is not done within the bound is reported as that, also if its error is there at the same moment.
+func TestAnErrorAfterTheBound(t *testing.T) {
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 0, &slowError{time.Second})
+	defer cancel()
+	for range 10_000 {
+		_, err := bounded(ctx, func(context.Context) (int, error) { return 0, errors.New("no answer within 15s") })
+		require.EqualError(t, err, "no answer within 1s")
+	}
+}
+
 func TestASlowStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for delay, want := range map[time.Duration][]Code{100 * time.Millisecond: nil, 101 * time.Millisecond: {StoreSlow}} {
