@@ -43,7 +43,7 @@ func testKeysOfSeveralSlots(t *testing.T, c *redis.ClusterClient) {
 		"one:":     nil,
 		"several:": {redisstore.WithGroups(func(key string) string { return key[:1] })},
 	} {
-		s, err := redisstore.New(redisstore.GoRedis(c), append(options, redisstore.WithPrefix(prefix))...)
+		s, err := redisstore.New(redisstore.GoRedis(c), append(options, redisstore.WithPrefix(prefix), redisstore.WithTimeout(patience))...)
 		require.NoError(t, err)
 		r := quota.Request{Lease: time.Minute}
 		var keys []string

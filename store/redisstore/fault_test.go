@@ -122,7 +122,7 @@ func TestEviction(t *testing.T) {
 func TestAMissingPassword(t *testing.T) {
 	server := redistest.Start(t)
 	require.NoError(t, plain(t, server).ConfigSet(t.Context(), "requirepass", "hunter2").Err())
-	s, err := redisstore.Open("redis://" + server.Addr)
+	s, err := redisstore.Open("redis://"+server.Addr, redisstore.WithTimeout(patience))
 	require.NoError(t, err)
 	_, err = s.Take(t.Context(), request("a"))
 	require.ErrorContains(t, err, "redisstore: the server requires a password, which the URL or the client's options have to set: ")

@@ -30,7 +30,7 @@ func contents(t *testing.T, server *redistest.Server, s *redisstore.Store, keys 
 func TestAnEndThatCannotBeAnnouncedChangesNothing(t *testing.T) {
 	server := redistest.Start(t)
 	require.NoError(t, plain(t, server).Do(t.Context(), "ACL", "SETUSER", "mute", "on", "nopass", "~*", "+@all", "resetchannels").Err())
-	s, err := redisstore.Open("redis://mute:x@" + server.Addr)
+	s, err := redisstore.Open("redis://mute:x@"+server.Addr, redisstore.WithTimeout(patience))
 	require.NoError(t, err)
 	defer s.Close() //nolint:errcheck // its tickets are not ended
 	r := leased("a", 2, throttle.Sliding(5, time.Minute))
@@ -52,7 +52,7 @@ func TestAnEndThatCannotBeAnnouncedChangesNothing(t *testing.T) {
 func TestATakeThatCannotBeCountedLeavesNoSlot(t *testing.T) {
 	server := redistest.Start(t)
 	require.NoError(t, plain(t, server).Do(t.Context(), "ACL", "SETUSER", "reader", "on", "nopass", "~*", "&*", "+@all", "-set").Err())
-	s, err := redisstore.Open("redis://reader:x@" + server.Addr)
+	s, err := redisstore.Open("redis://reader:x@"+server.Addr, redisstore.WithTimeout(patience))
 	require.NoError(t, err)
 	_, err = s.Take(t.Context(), leased("a", 2))
 	require.ErrorContains(t, err, "redisstore: ")

@@ -16,7 +16,7 @@ func openRueidis(tb testing.TB, s *redistest.Server, options ...redisstore.Optio
 	tb.Helper()
 	c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{s.Addr}, DisableCache: true})
 	require.NoError(tb, err)
-	store, err := redisstore.New(rueidisclient.New(c), options...)
+	store, err := redisstore.New(rueidisclient.New(c), append([]redisstore.Option{redisstore.WithTimeout(patience)}, options...)...)
 	require.NoError(tb, err)
 	tb.Cleanup(func() {
 		require.NoError(tb, store.Close())

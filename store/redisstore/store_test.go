@@ -13,10 +13,13 @@ import (
 	"github.com/headrace/headrace/store/redisstore/internal/redistest"
 )
 
+// patience is how long Redis may take, which a busy machine holds up.
+const patience = time.Minute
+
 // open returns a handle of its own on the server.
 func open(tb testing.TB, s *redistest.Server, options ...redisstore.Option) *redisstore.Store {
 	tb.Helper()
-	store, err := redisstore.Open(s.URL(), options...)
+	store, err := redisstore.Open(s.URL(), append([]redisstore.Option{redisstore.WithTimeout(patience)}, options...)...)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { require.NoError(tb, store.Close()) })
 	return store
@@ -34,7 +37,7 @@ func testStore(t *testing.T, opened func(testing.TB, *redistest.Server, ...redis
 	quotatest.Run(t, func(tb testing.TB) quotatest.Subject {
 		tb.Helper()
 		clock := clockwork.NewFakeClockAt(time.Now())
-		own := []redisstore.Option{redisstore.WithPrefix(tb.Name() + ":"), redisstore.WithClock(clock), redisstore.WithTimeout(time.Minute)}
+		own := []redisstore.Option{redisstore.WithPrefix(tb.Name() + ":"), redisstore.WithClock(clock)}
 		return quotatest.Subject{
 			Store:     opened(tb, server, own...),
 			Peer:      func() quota.Store { return open(tb, server, own...) },
