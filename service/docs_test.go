@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -47,7 +46,7 @@ func TestTheGuide(t *testing.T) {
 		}
 	}
 	shell := guide.Shell{
-		Dir: t.TempDir(), Env: os.Environ(), Scratch: t.TempDir(), Timeout: 20 * time.Second,
+		Dir: t.TempDir(), Env: os.Environ(), Scratch: t.TempDir(), Timeout: patience,
 		Edit: strings.NewReplacer("http://127.0.0.1:8790", s.url),
 	}
 	err = shell.Run(t.Context(), mine, func(step guide.Step, r guide.Result) {

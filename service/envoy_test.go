@@ -82,7 +82,7 @@ func TestEnvoy(t *testing.T) {
 
 	// A change of a file is noticed without a signal.
 	write("envoy/shop.yaml", "domain: shop\ndescriptors: [{key: user, rate_limit: {unit: hour, requests_per_unit: 9}}]")
-	require.Eventually(t, func() bool { return ask("bob").GetStatuses()[0].GetCurrentLimit().GetRequestsPerUnit() == 9 }, 30*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return ask("bob").GetStatuses()[0].GetCurrentLimit().GetRequestsPerUnit() == 9 }, patience, 50*time.Millisecond)
 }
 
 func TestEnvoyShadowModeAndTokens(t *testing.T) {

@@ -55,7 +55,7 @@ func TestTheGroupOfAService(t *testing.T) {
 	require.NoError(t, <-served)
 	require.NoError(t, call(), "the connections of members go on")
 	h.Close()
-	require.Eventually(t, func() bool { return member.Stats().Role == group.Alone }, 20*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return member.Stats().Role == group.Alone }, patience, 5*time.Millisecond)
 	require.NoError(t, call())
 	require.NoError(t, s.Close())
 }

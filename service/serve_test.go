@@ -17,7 +17,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -229,59 +228,49 @@ func TestTheAddressOfTheStoreIsShownWithoutSecrets(t *testing.T) {
 	}
 }
 
-// Requests in progress may end, new ones are refused, and Serve returns.
+// Requests in progress may end, and are cancelled and answered when that takes too long; new ones are refused, and Serve returns.
 func TestDrain(t *testing.T) {
-	s := start(t, text("default: {capacity: 1, refill_rate: 2}"))
-	s.post("check", `{"identifier":"a","resource":"x"}`)
-	done := make(chan answer, 1)
-	var once sync.Once
-	s.client.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
-		defer once.Do(func() {})
-		return (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
-	})
-	go func() { done <- s.post("acquire", `{"identifier":"a","resource":"x","max_wait_seconds":5}`) }()
-	for !strings.Contains(s.get("/metrics").text, "headrace_service_store_requests_total 2") {
-		<-time.After(5 * time.Millisecond)
+	for name, c := range map[string]struct {
+		refill string
+		status int
+		code   any
+		takes  time.Duration
+	}{
+		"in time":  {"2", http.StatusOK, nil, 500 * time.Millisecond},
+		"too late": {"0.02", http.StatusServiceUnavailable, "CANCELLED", 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, err := service.New(t.Context(), text("default: {capacity: 1, refill_rate: "+c.refill+"}"))
+				require.NoError(t, err)
+				l := pipenet.Listen()
+				ctx, stop := context.WithCancel(t.Context())
+				served := make(chan error, 1)
+				go func() { served <- s.Serve(ctx, l) }()
+				x := &server{Server: s, t: t, url: "http://localhost", client: &http.Client{Transport: &http.Transport{DialContext: l.Dial}}}
+				require.Equal(t, http.StatusOK, x.post("check", `{"identifier":"a","resource":"x"}`).status)
+				began, waits := time.Now(), make(chan answer, 1)
+				go func() {
+					defer close(waits)
+					waits <- x.post("acquire", `{"identifier":"a","resource":"x","max_wait_seconds":60}`)
+				}()
+				synctest.Wait()
+				stop()
+				synctest.Wait()
+				_, err = l.Dial(t.Context(), "", "")
+				require.ErrorIs(t, err, net.ErrClosed)
+				a := <-waits
+				assert.Equal(t, c.status, a.status)
+				assert.Equal(t, c.code, a.json["code"])
+				assert.Equal(t, c.takes, time.Since(began))
+				require.NoError(t, <-served)
+				assert.LessOrEqual(t, time.Since(began), 11*time.Second)
+				require.NoError(t, s.Close())
+				x.client.CloseIdleConnections()
+			})
+		})
 	}
-	began := time.Now()
-	s.stop()
-	a := <-done
-	assert.Equal(t, http.StatusOK, a.status, a.text)
-	assert.Less(t, time.Since(began), 9*time.Second)
 }
-
-// Requests that are cancelled at the end of a drain are answered.
-func TestDrainAnswersWhatItCancels(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, err := service.New(t.Context(), text("default: {capacity: 1, refill_rate: 0.02}"))
-		require.NoError(t, err)
-		l := pipenet.Listen()
-		ctx, stop := context.WithCancel(t.Context())
-		served := make(chan error, 1)
-		go func() { served <- s.Serve(ctx, l) }()
-		x := &server{Server: s, t: t, url: "http://localhost", client: &http.Client{Transport: &http.Transport{DialContext: l.Dial}}}
-		require.Equal(t, http.StatusOK, x.post("check", `{"identifier":"a","resource":"x"}`).status)
-		began, waits := time.Now(), make(chan answer, 1)
-		go func() {
-			defer close(waits)
-			waits <- x.post("acquire", `{"identifier":"a","resource":"x","max_wait_seconds":60}`)
-		}()
-		synctest.Wait()
-		stop()
-		a := <-waits
-		assert.Equal(t, http.StatusServiceUnavailable, a.status)
-		assert.Equal(t, "CANCELLED", a.json["code"])
-		assert.Equal(t, 10*time.Second, time.Since(began))
-		require.NoError(t, <-served)
-		assert.LessOrEqual(t, time.Since(began), 11*time.Second)
-		require.NoError(t, s.Close())
-		x.client.CloseIdleConnections()
-	})
-}
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // A thousand clients that send one byte of a request and no more do not hold the service;
 // their connections end.
@@ -317,7 +306,7 @@ func TestSlowClients(t *testing.T) {
 		return
 	}
 	for _, c := range conns { // headers have 5 s, bodies 10 s
-		require.NoError(t, c.SetReadDeadline(time.Now().Add(30*time.Second)))
+		require.NoError(t, c.SetReadDeadline(time.Now().Add(patience)))
 		_, err := io.Copy(io.Discard, c)
 		require.NoError(t, err, "the server ends the connection")
 	}
@@ -372,7 +361,7 @@ func TestAProbeThatPanics(t *testing.T) {
 	s := start(t, service.Config{Text: []byte(limits), Open: func(context.Context, service.Storage) (quota.Store, error) {
 		return &panicking{Store: quota.NewMemoryStore(nil), all: true}, nil
 	}})
-	assert.Eventually(t, func() bool { return s.get("/readyz").json["status"] == "unhealthy" }, 10*time.Second, time.Millisecond)
+	assert.Eventually(t, func() bool { return s.get("/readyz").json["status"] == "unhealthy" }, patience, time.Millisecond)
 	assert.Equal(t, http.StatusOK, s.get("/healthz").status)
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/internal/freeport"
 	"github.com/headrace/headrace/internal/pipenet"
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/service/internal/decide"
@@ -304,7 +305,7 @@ func openBusy(t *testing.T, o *odd, store quota.Store) *busy {
 			_, err := s.Take(t.Context(), request("first", hourly(10)))
 			assert.NoError(t, err)
 		})
-		require.Eventually(t, func() bool { return s.requests.Load() == int64(i+1) }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return s.requests.Load() == int64(i+1) }, forGood, time.Millisecond)
 	}
 	return s
 }
@@ -336,7 +337,7 @@ func testMerged(t *testing.T, batching bool) {
 			}
 		})
 	}
-	require.Eventually(t, func() bool { return servicestore.Waiting(s.Store) == callers }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return servicestore.Waiting(s.Store) == callers }, forGood, time.Millisecond)
 	close(s.hold)
 	wg.Wait()
 	assert.EqualValues(t, 20, admitted.Load(), "ten of each")
@@ -368,7 +369,7 @@ func TestLongKeysAreMerged(t *testing.T) {
 			tickets[i] = g.Ticket
 		})
 	}
-	require.Eventually(t, func() bool { return servicestore.Waiting(s.Store) == callers }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return servicestore.Waiting(s.Store) == callers }, forGood, time.Millisecond)
 	close(s.hold)
 	wg.Wait()
 	lost, err := s.Renew(t.Context(), tickets, time.Minute)
@@ -426,13 +427,13 @@ func TestKeyThatIsNotUTF8(t *testing.T) {
 		_, err := s.Take(t.Context(), request("a", hourly(10)))
 		assert.NoError(t, err)
 	})
-	require.Eventually(t, func() bool { return servicestore.Waiting(s.Store) == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return servicestore.Waiting(s.Store) == 1 }, forGood, time.Millisecond)
 	refused := make(chan error, 1)
 	go func() {
 		_, err := s.Take(t.Context(), request(bad, hourly(10)))
 		refused <- err
 	}()
-	require.Eventually(t, func() bool { return len(refused) == 1 || servicestore.Waiting(s.Store) == 2 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(refused) == 1 || servicestore.Waiting(s.Store) == 2 }, forGood, time.Millisecond)
 	close(s.hold)
 	wg.Wait()
 
@@ -455,32 +456,35 @@ func TestKeyThatIsNotUTF8(t *testing.T) {
 
 // A client finds a server that has come back, and fails at once until then.
 func TestRestart(t *testing.T) {
-	l, address := listen(t, "tcp")
+	at, err := freeport.Address(t.Context())
+	require.NoError(t, err)
+	l, err := net.Listen("tcp", at)
+	require.NoError(t, err)
 	stop := serve(t, l, grpcserve.Config{Store: quota.NewMemoryStore(nil)})
-	s := open(t, address, servicestore.WithTimeout(forGood))
-	_, err := s.Take(t.Context(), request("a", hourly(5)))
+	s := open(t, "http://"+at, servicestore.WithTimeout(forGood))
+	_, err = s.Take(t.Context(), request("a", hourly(5)))
 	require.NoError(t, err)
 	changed, err := s.Changed(t.Context(), "a")
 	require.NoError(t, err)
 	stop()
 	select {
 	case <-changed:
-	case <-time.NewTimer(10 * time.Second).C:
+	case <-time.NewTimer(forGood).C:
 		t.Error("a watcher does not learn that the connection is lost")
 	}
 	require.Eventually(t, func() bool {
 		_, err = s.Take(t.Context(), request("a", hourly(5)))
 		return err != nil
-	}, 10*time.Second, time.Millisecond)
+	}, forGood, time.Millisecond)
 	require.ErrorAs(t, err, new(*servicestore.UnavailableError))
 
-	again, err := net.Listen("tcp", strings.TrimPrefix(address, "http://"))
+	again, err := net.Listen("tcp", at)
 	require.NoError(t, err)
 	serve(t, again, grpcserve.Config{Store: quota.NewMemoryStore(nil)})
 	require.Eventually(t, func() bool {
 		_, err = s.Take(t.Context(), request("a", hourly(5)))
 		return err == nil
-	}, 10*time.Second, 10*time.Millisecond)
+	}, forGood, 10*time.Millisecond)
 }
 
 // One stream serves all watchers of a key, and ends with the last of them.
@@ -505,9 +509,9 @@ func TestWatchers(t *testing.T) {
 	<-one
 	<-two
 	cancelFirst()
-	require.Eventually(t, func() bool { return servicestore.Watched(s) == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return servicestore.Watched(s) == 1 }, forGood, time.Millisecond)
 	cancelSecond()
-	require.Eventually(t, func() bool { return servicestore.Watched(s) == 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return servicestore.Watched(s) == 0 }, forGood, time.Millisecond)
 
 	for i := range 256 {
 		_, err := s.Changed(t.Context(), strconv.Itoa(i))

@@ -51,7 +51,7 @@ func Example() {
 			log.Panic(err)
 		}
 		for range 2 { // calls
-			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			err = g.Do(ctx, throttle.Cost{}, func(context.Context) error { return nil })
 			fmt.Println(err == nil)
 			cancel()
@@ -73,7 +73,7 @@ func ExampleOpen() {
 	if err != nil {
 		log.Panic(err)
 	}
-	c.Open = map[string]registry.Opener{"service": registry.OpenStore(servicestore.Open, servicestore.WithTimeout(time.Second))}
+	c.Open = map[string]registry.Opener{"service": registry.OpenStore(servicestore.Open, servicestore.WithTimeout(time.Minute))}
 	r, err := registry.New(c)
 	if err != nil {
 		log.Panic(err)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -67,25 +68,25 @@ func (w writer) Write(b []byte) (int, error) {
 
 // A stream that has begun has no timeout.
 func TestWatchOutlivesItsOpening(t *testing.T) {
-	conn := serve(t, grpcserve.Config{Decider: fixed{}, Store: quota.NewMemoryStore(nil), Authorize: func([]string) bool { return false }})
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	watch, err := healthpb.NewHealthClient(conn).Watch(ctx, &healthpb.HealthCheckRequest{})
-	require.NoError(t, err)
-	_, err = watch.Recv()
-	require.NoError(t, err)
-	ended := make(chan error, 1)
-	go func() {
-		_, err := watch.Recv()
-		ended <- err
-	}()
-	select {
-	case err := <-ended:
-		t.Fatalf("it ended: %v", err)
-	case <-time.After(1500 * time.Millisecond):
-	}
-	cancel()
-	require.Equal(t, codes.Canceled, status.Code(<-ended))
+	synctest.Test(t, func(t *testing.T) {
+		conn := serve(t, grpcserve.Config{Decider: fixed{}, Store: quota.NewMemoryStore(nil), Authorize: func([]string) bool { return false }})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		watch, err := healthpb.NewHealthClient(conn).Watch(ctx, &healthpb.HealthCheckRequest{})
+		require.NoError(t, err)
+		_, err = watch.Recv()
+		require.NoError(t, err)
+		ended := make(chan error, 1)
+		go func() {
+			_, err := watch.Recv()
+			ended <- err
+		}()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Empty(t, ended)
+		cancel()
+		require.Equal(t, codes.Canceled, status.Code(<-ended))
+	})
 }
 
 // Streams of a kind are bounded, and make room when they end.
@@ -103,7 +104,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	require.NoError(t, watch(ctx))
 	require.Equal(t, codes.ResourceExhausted, status.Code(watch(t.Context())))
 	cancel()
-	require.Eventually(t, func() bool { return watch(t.Context()) == nil }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return watch(t.Context()) == nil }, time.Minute, time.Millisecond)
 }
 
 // listing is a store with listings that do not end by themselves.
@@ -130,7 +131,7 @@ func TestListingsAreBounded(t *testing.T) {
 		require.NoError(t, err)
 		<-store.began
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	another, err := c.Keys(ctx, &pb.KeysRequest{})
 	require.NoError(t, err)

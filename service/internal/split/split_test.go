@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -21,8 +22,12 @@ import (
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/headrace/headrace/internal/pipenet"
 	"github.com/headrace/headrace/service/internal/split"
 )
+
+// patience is how long a busy machine may take.
+const patience = time.Minute
 
 // serve serves both, with TLS unless it is nil, and returns the address.
 func serve(t *testing.T, secure *tls.Config, c split.Config) string {
@@ -32,6 +37,12 @@ func serve(t *testing.T, secure *tls.Config, c split.Config) string {
 	if secure != nil {
 		l = tls.NewListener(l, secure)
 	}
+	serveOn(t, l, c)
+	return l.Addr().String()
+}
+
+func serveOn(t *testing.T, l net.Listener, c split.Config) {
+	t.Helper()
 	s := split.New(l, c)
 	g := grpc.NewServer(grpc.WaitForHandlers(true))
 	healthpb.RegisterHealthServer(g, health.NewServer())
@@ -56,7 +67,6 @@ func serve(t *testing.T, secure *tls.Config, c split.Config) string {
 			}
 		}
 	})
-	return l.Addr().String()
 }
 
 // certificates are a server's and its client's.
@@ -76,7 +86,7 @@ func healthy(t *testing.T, address string, c credentials.TransportCredentials) {
 	conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(c))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, conn.Close()) }()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	answer, err := healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{})
 	require.NoError(t, err)
@@ -87,7 +97,7 @@ func healthy(t *testing.T, address string, c credentials.TransportCredentials) {
 func post(t *testing.T, url string, transport *http.Transport, want string) {
 	t.Helper()
 	defer transport.CloseIdleConnections()
-	c := &http.Client{Transport: transport, Timeout: 10 * time.Second}
+	c := &http.Client{Transport: transport, Timeout: patience}
 	for _, body := range []string{"one", "two", string(make([]byte, 40_000))} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, io.NopCloser(&slowReader{body}))
 		require.NoError(t, err)
@@ -136,43 +146,55 @@ func TestTLS(t *testing.T) {
 
 // A client that says nothing loses its connection, and one that has only said HTTP/2 is one of gRPC.
 func TestSilence(t *testing.T) {
-	address := serve(t, nil, split.Config{Timeout: 50 * time.Millisecond})
-	c, err := net.Dial("tcp", address)
-	require.NoError(t, err)
-	defer func() { _ = c.Close() }()
-	require.NoError(t, c.SetDeadline(time.Now().Add(10*time.Second)))
-	n, err := c.Read(make([]byte, 1))
-	assert.Zero(t, n)
-	require.ErrorIs(t, err, io.EOF)
+	const timeout = 50 * time.Millisecond
+	synctest.Test(t, func(t *testing.T) {
+		l := pipenet.Listen()
+		serveOn(t, l, split.Config{Timeout: timeout})
+		c, err := l.Dial(t.Context(), "", "")
+		require.NoError(t, err)
+		began := time.Now()
+		n, err := c.Read(make([]byte, 1))
+		assert.Zero(t, n)
+		require.ErrorIs(t, err, io.EOF)
+		assert.Equal(t, timeout, time.Since(began))
+		require.NoError(t, c.Close())
 
-	c, err = net.Dial("tcp", address)
-	require.NoError(t, err)
-	defer func() { _ = c.Close() }()
-	require.NoError(t, c.SetDeadline(time.Now().Add(10*time.Second)))
-	_, err = io.WriteString(c, http2.ClientPreface)
-	require.NoError(t, err)
-	f := http2.NewFramer(c, c)
-	require.NoError(t, f.WriteSettings())
-	for settings := 0; settings < 2; { // those of the splitter, then those of the server
-		frame, err := f.ReadFrame()
+		c, err = l.Dial(t.Context(), "", "")
 		require.NoError(t, err)
-		if s, ok := frame.(*http2.SettingsFrame); ok && !s.IsAck() {
-			settings++
-		}
-	}
-	require.NoError(t, f.WritePing(false, [8]byte{7}))
-	for {
-		frame, err := f.ReadFrame()
+		settings, pinged := make(chan time.Duration, 10), make(chan struct{}, 1)
+		began = time.Now()
+		go func() { // else neither side would read what the other one writes
+			defer close(pinged)
+			f := http2.NewFramer(nil, c)
+			for {
+				frame, err := f.ReadFrame()
+				if err != nil {
+					return
+				}
+				if s, ok := frame.(*http2.SettingsFrame); ok && !s.IsAck() {
+					settings <- time.Since(began)
+				} else if p, ok := frame.(*http2.PingFrame); ok && p.IsAck() {
+					pinged <- struct{}{}
+				}
+			}
+		}()
+		_, err = io.WriteString(c, http2.ClientPreface)
 		require.NoError(t, err)
-		if p, ok := frame.(*http2.PingFrame); ok && p.IsAck() {
-			break
-		}
-	}
+		f := http2.NewFramer(c, nil)
+		require.NoError(t, f.WriteSettings())
+		assert.Zero(t, <-settings, "those of the splitter")
+		assert.Equal(t, timeout, <-settings, "those of the server")
+		time.Sleep(timeout)
+		require.NoError(t, f.WritePing(false, [8]byte{7}))
+		_, ok := <-pinged
+		assert.True(t, ok)
+		require.NoError(t, c.Close())
+	})
 }
 
 // As many connections as may be silent keep others out, but not those that have a server.
 func TestMost(t *testing.T) {
-	address := serve(t, nil, split.Config{Most: 1, Timeout: time.Minute})
+	address := serve(t, nil, split.Config{Most: 1, Timeout: time.Hour})
 	healthy(t, address, insecure.NewCredentials())
 	silent, err := net.Dial("tcp", address)
 	require.NoError(t, err)
@@ -184,9 +206,9 @@ func TestMost(t *testing.T) {
 		_, err = c.Read(make([]byte, 1))
 		return errors.Is(err, io.EOF)
 	}
-	require.Eventually(t, closed, 10*time.Second, time.Millisecond)
+	require.Eventually(t, closed, patience, time.Millisecond)
 	require.NoError(t, silent.Close())
-	require.Eventually(t, func() bool { return !closed() }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return !closed() }, patience, time.Millisecond)
 }
 
 // A server that accepts no more connections does not keep clients of the other one out.
@@ -203,7 +225,7 @@ func TestOneServerIsFull(t *testing.T) {
 	dial := func() net.Conn {
 		c, err := net.Dial("tcp", l.Addr().String())
 		require.NoError(t, err)
-		require.NoError(t, c.SetDeadline(time.Now().Add(10*time.Second)))
+		require.NoError(t, c.SetDeadline(time.Now().Add(patience)))
 		return c
 	}
 	c := dial() // nothing accepts it: it is one of gRPC
@@ -231,7 +253,7 @@ func TestOneServerIsFull(t *testing.T) {
 		case <-time.After(100 * time.Millisecond):
 			return false
 		}
-	}, 10*time.Second, time.Millisecond)
+	}, patience, time.Millisecond)
 }
 
 // What is read before a connection has a server is bounded.
