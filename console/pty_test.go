@@ -63,7 +63,7 @@ func (m *monitor) lines() []string {
 // shows waits until the screen has exactly these lines.
 func (m *monitor) shows(t *testing.T, want ...string) {
 	t.Helper()
-	ok := assert.Eventually(t, func() bool { return strings.Join(m.lines(), "\n") == strings.Join(want, "\n") }, 20*time.Second, 5*time.Millisecond)
+	ok := assert.Eventually(t, func() bool { return strings.Join(m.lines(), "\n") == strings.Join(want, "\n") }, time.Minute, 5*time.Millisecond)
 	require.True(t, ok, "the screen is\n%s\nand not\n%s", strings.Join(m.lines(), "\n"), strings.Join(want, "\n"))
 }
 
@@ -131,7 +131,7 @@ func TestColoursOnATerminal(t *testing.T) {
 		d, err := New(Config{Output: m.tty, LookupEnv: env(map[string]string{"TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": no})})
 		require.NoError(t, err)
 		d.Show(*over())
-		require.Eventually(t, func() bool { return strings.Contains(m.vt.String(), "finished") }, 20*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return strings.Contains(m.vt.String(), "finished") }, time.Minute, time.Millisecond)
 		failed := m.vt.Cell(2, 1)
 		assert.Equal(t, '3', failed.Char)
 		assert.Equal(t, no == "", failed.FG == vt10x.Red)
@@ -216,7 +216,7 @@ func TestTheTerminalIsLeftInOrder(t *testing.T) {
 			require.NoError(t, c.Start())
 			switch how {
 			case "interrupt":
-				require.Eventually(t, func() bool { return strings.Contains(m.vt.String(), "left") }, 20*time.Second, time.Millisecond)
+				require.Eventually(t, func() bool { return strings.Contains(m.vt.String(), "left") }, time.Minute, time.Millisecond)
 				require.NoError(t, c.Process.Signal(syscall.SIGINT))
 			case "killed":
 				_, err := out.Read(make([]byte, 5))
@@ -225,9 +225,9 @@ func TestTheTerminalIsLeftInOrder(t *testing.T) {
 			}
 			_, _ = io.ReadAll(out)
 			_ = c.Wait()
-			require.Eventually(t, func() bool { return strings.Contains(m.vt.String(), want) }, 20*time.Second, time.Millisecond, "%s", how)
+			require.Eventually(t, func() bool { return strings.Contains(m.vt.String(), want) }, time.Minute, time.Millisecond, "%s", how)
 			m.print("$ ")
-			require.Eventually(t, func() bool { l := m.lines(); return l[len(l)-1] == "$" }, 20*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { l := m.lines(); return l[len(l)-1] == "$" }, time.Minute, time.Millisecond)
 			assert.True(t, m.vt.CursorVisible())
 			assert.Equal(t, 1, strings.Count(m.vt.String(), "limiter summarise"), "one display")
 			if how == "panic" {

@@ -207,7 +207,7 @@ func TestAJoinedAnswerHasItsTrailers(t *testing.T) {
 						assert.Equal(t, "1", resp.Trailer.Get("X-Sum"))
 					})
 				}
-				assert.Eventually(t, func() bool { return s.proxy.Stats().Joined == 1 }, 10*time.Second, time.Millisecond)
+				assert.Eventually(t, func() bool { return s.proxy.Stats().Joined == 1 }, time.Minute, time.Millisecond)
 				close(joined)
 				wg.Wait()
 			})

@@ -26,6 +26,9 @@ import (
 	"github.com/headrace/headrace/retry"
 )
 
+// patience is how long something may take, which a busy machine holds up.
+const patience = time.Minute
+
 // scene is clients, a proxy, a network that fails, and an upstream.
 type scene struct {
 	t     *testing.T
@@ -76,10 +79,10 @@ func open(t *testing.T, p guard.Policy) *scene {
 	served := make(chan struct{})
 	go func() { defer close(served); _ = server.Serve(l) }()
 	own := &http.Transport{MaxIdleConnsPerHost: 64}
-	s.url, s.http = "http://"+l.Addr().String()+"/up", &http.Client{Transport: own, Timeout: 30 * time.Second}
+	s.url, s.http = "http://"+l.Addr().String()+"/up", &http.Client{Transport: own, Timeout: patience}
 	t.Cleanup(func() {
 		own.CloseIdleConnections()
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		assert.NoError(t, s.proxy.Drain(ctx), "nothing waits for ever")
 		assert.NoError(t, server.Close())
@@ -146,11 +149,11 @@ func TestFaultsOfTheNetwork(t *testing.T) {
 		}
 	})
 	for about, s := range scenes {
-		require.Eventually(t, func() bool { return s.proxy.Stats().Active == 0 }, 10*time.Second, 10*time.Millisecond, about)
+		require.Eventually(t, func() bool { return s.proxy.Stats().Active == 0 }, patience, 10*time.Millisecond, about)
 		s.http.CloseIdleConnections()
 	}
 	if descriptors > 0 {
-		assert.Eventually(t, func() bool { return descriptorsOf(t) <= descriptors+40 }, 10*time.Second, 50*time.Millisecond, "descriptors: %d before, %d after", descriptors, descriptorsOf(t))
+		assert.Eventually(t, func() bool { return descriptorsOf(t) <= descriptors+40 }, patience, 50*time.Millisecond, "descriptors: %d before, %d after", descriptors, descriptorsOf(t))
 	}
 }
 
@@ -165,7 +168,7 @@ func (s *scene) calm(t *testing.T) {
 	require.Eventually(t, func() bool {
 		resp, text, err := s.post("/v1", "{}") //nolint:bodyclose // it is closed
 		return err == nil && resp.StatusCode == http.StatusOK && whole(text)
-	}, 20*time.Second, 10*time.Millisecond)
+	}, patience, 10*time.Millisecond)
 }
 
 // endures makes calls while there are toxics.
