@@ -20,7 +20,7 @@ func TestADamagedKey(t *testing.T) {
 	server := redisserver.Start(t)
 	c := redis.NewClient(&redis.Options{Addr: server.Addr})
 	defer c.Close() //nolint:errcheck // nothing depends on it
-	s := start(t, on(server.URL(), ""))
+	s := start(t, on(server.URL(), patient))
 	store, err := servicestore.Open(s.address)
 	require.NoError(t, err)
 	defer store.Close() //nolint:errcheck // nothing depends on it

@@ -104,6 +104,9 @@ func sqlite(t *testing.T) string {
 	return "sqlite:" + filepath.Join(t.TempDir(), "limits.db")
 }
 
+// patient is for on: a busy machine is no outage.
+const patient = ", timeout: 30s"
+
 func on(address, more string) string {
 	return `
 rate_limits:

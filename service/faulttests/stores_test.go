@@ -19,7 +19,7 @@ func TestStores(t *testing.T) {
 		"Redis":  func(t *testing.T) string { t.Helper(); return redisserver.Start(t).URL() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := start(t, on(address(t), ""))
+			s := start(t, on(address(t), patient))
 			left := func(bucket string) int64 { return s.do(http.MethodGet, "buckets/"+bucket, "").Left }
 			const alice, org = "user/alice/search", "org/7/search"
 
@@ -78,10 +78,10 @@ func TestRestart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var permit string
 			t.Run("before", func(t *testing.T) {
-				a := start(t, on(address, ", permits: {key_file: "+key+"}")).post("check", `{"identifier":"alice","resource":"search","tokens":6}`)
+				a := start(t, on(address, patient+", permits: {key_file: "+key+"}")).post("check", `{"identifier":"alice","resource":"search","tokens":6}`)
 				permit = a.Permit
 			})
-			s := start(t, on(address, ", permits: {key_file: "+key+"}"))
+			s := start(t, on(address, patient+", permits: {key_file: "+key+"}"))
 			assert.Equal(t, int64(3), s.check().Left)
 			assert.Equal(t, http.StatusOK, s.post("settle", `{"permit":"`+permit+`","tokens_used":1}`).Status)
 			assert.Equal(t, int64(8), s.do(http.MethodGet, "buckets/user/alice/search", "").Left)

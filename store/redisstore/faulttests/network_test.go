@@ -106,7 +106,7 @@ func (c counted) Take(ctx context.Context, r quota.Request) (quota.Grant, error)
 func await(t *testing.T, count *atomic.Int64, n int64) {
 	t.Helper()
 	first := count.Load()
-	require.Eventually(t, func() bool { return count.Load() >= first+n }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return count.Load() >= first+n }, 2*time.Minute, time.Millisecond)
 }
 
 // Whatever the network does, no limit is exceeded, callers return by their deadlines, and all go on by themselves
@@ -167,9 +167,9 @@ func TestFaultsOfTheNetwork(t *testing.T) {
 			stop()
 			loads.Wait()
 			require.NoError(t, redistest.Judge(log, 1))
-			t.Logf("%d granted, the latest caller %s after its deadline", len(log), late)
+			t.Logf("%d granted, the latest caller %s after its deadline was noticed", len(log), late)
 			t.Logf("scorecard: row=6 faults=%d calls=%d late_ms=%d", *rounds, len(log), late.Milliseconds())
-			assert.Less(t, late, 2*time.Second, "50 ms on an idle machine")
+			assert.Less(t, late, 2*time.Second)
 		})
 	}
 }
@@ -219,9 +219,12 @@ func TestABlackHoleHoldsNoCaller(t *testing.T) {
 		})
 	}
 	wg.Wait() // nothing is carried yet
-	begun := time.Now()
+	over := make(chan time.Time, 1)
+	timer := time.AfterFunc(time.Second, func() { over <- time.Now() })
 	require.NoError(t, s.Close())
-	assert.Less(t, time.Since(begun), 3*time.Second, "it waits for as long as one command may take")
+	if !timer.Stop() {
+		assert.Less(t, time.Since(<-over), 2*time.Second, "it waits for as long as one command may take")
+	}
 }
 
 func slots(key string, n int) quota.Request {
