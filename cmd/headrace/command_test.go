@@ -421,7 +421,7 @@ func TestWhyItIsLeft(t *testing.T) {
 		return &providertest.Fault{Status: http.StatusTooManyRequests, Body: `{"error":{"message":"come back later"}}`}
 	}})
 	p.requests(1)
-	status, _, errs := p.do("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1", "--max-wait", "500ms")
+	status, _, errs := p.do("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1", "--max-wait", "3s")
 	assert.Equal(t, 75, status)
 	assert.Contains(t, errs, "1 request left for later; the first one because of: come back later (429)\n")
 	assert.NotContains(t, errs, "the provider asks to wait")
@@ -448,9 +448,9 @@ func TestALimitThatIsTooLow(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, providertest.Config{})
 	p.requests(3)
-	status, _, errs := p.run("--limit", "1/h", "--max-wait", "2s")
+	status, _, errs := p.run("--limit", "1/h", "--max-wait", "5s")
 	require.Equal(t, 75, status)
-	assert.Contains(t, errs, "\n2 requests left for later; the first one because of: the limits do not admit it within 2s (--max-wait)\n")
+	assert.Contains(t, errs, "\n2 requests left for later; the first one because of: the limits do not admit it within 5s (--max-wait)\n")
 
 	cmd := p.command("run", "-", "--out", "r.results.jsonl", "--errors", "r.errors.jsonl", "--base-url", p.provider.URL()+"/v1")
 	cmd.Stdin = strings.NewReader("")
@@ -458,7 +458,7 @@ func TestALimitThatIsTooLow(t *testing.T) {
 	require.Zero(t, status, errs)
 	assert.Contains(t, errs, "\n1 result of requests that are no longer in standard input (--fresh leaves them out)\n")
 
-	status, out, errs := p.run("--limit", "1/h", "--max-wait", "2s", "--out", "-", "--errors", "e.jsonl")
+	status, out, errs := p.run("--limit", "1/h", "--max-wait", "5s", "--out", "-", "--errors", "e.jsonl")
 	require.Equal(t, 75, status)
 	assert.Equal(t, 1, strings.Count(out, "\n"))
 	assert.Contains(t, errs, "3 requests: 1 done, 0 failed, 2 left, ")

@@ -158,7 +158,7 @@ func TestDoctorExaminesAStore(t *testing.T) {
 			assert.Equal(t, "250/min", keys["openai"].Windows[0].Window, "as configured: the store has nothing of it")
 			if name == "redis" {
 				assert.Contains(t, at.Server, "Redis ")
-				assert.Less(t, at.Clock, 1.0)
+				assert.Less(t, at.Clock, patience.Seconds()) // the half of what a busy machine takes to ask for the time
 			} else {
 				assert.Equal(t, p.path("limits.db"), at.Path)
 			}

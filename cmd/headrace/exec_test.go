@@ -237,17 +237,22 @@ func (p *place) exists(name string) bool {
 const ask = `curl -s --retry 0 -o /dev/null -w '%{http_code}\n' -H "Authorization: Bearer $OPENAI_API_KEY" -H 'Content-Type: application/json' ` +
 	`-d '{"model":"m","messages":[{"role":"user","content":"hi"}]}' $OPENAI_BASE_URL/chat/completions`
 
+// refuses is a provider that answers its first n requests with a 429.
+func refuses(n int64) providertest.Config {
+	var arrived atomic.Int64
+	return providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
+		if arrived.Add(1) > n {
+			return nil
+		}
+		return &providertest.Fault{Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After-Ms": {"10"}}}
+	}}
+}
+
 // A variable that the user has set leads where it led, by way of the proxy; 429s do not reach the command.
 func TestExecWaitsFor429s(t *testing.T) {
 	t.Parallel()
 	needs(t, "curl")
-	var arrived atomic.Int64
-	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
-		if arrived.Add(1) > 3 {
-			return nil
-		}
-		return &providertest.Fault{Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After-Ms": {"10"}}}
-	}})
+	p := newPlace(t, refuses(3))
 	p.env = []string{"OPENAI_BASE_URL=" + p.provider.URL() + "/v1"}
 	cmd := p.sh(`for i in 1 2 3 4 5 6 7 8; do ` + ask + ` & done; wait`)
 	status, out, errs := p.end(cmd, cmd.Run)

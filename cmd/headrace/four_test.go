@@ -35,7 +35,7 @@ const (
 // count is what a program got.
 type count struct{ OK, TooMany, Errors int }
 
-// program calls until its standard input ends, without any retry, and prints a count.
+// program calls until its standard input ends, and at least once, without any retry, and prints a count.
 func program(base string) {
 	var (
 		mu    sync.Mutex
@@ -75,11 +75,11 @@ func program(base string) {
 	for range atOnce {
 		wg.Go(func() {
 			for {
+				call()
 				select {
 				case <-ended:
 					return
 				default:
-					call()
 				}
 			}
 		})

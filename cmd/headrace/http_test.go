@@ -354,7 +354,7 @@ func TestResponsesThatAreAllTooLong(t *testing.T) {
 	t.Cleanup(server.Close)
 	p := newPlace(t, providertest.Config{})
 	p.requests(40)
-	status, _, errs := p.do("run", "r.jsonl", "--base-url", server.URL, "--concurrency", "1", "--max-wait", "1s")
+	status, _, errs := p.do("run", "r.jsonl", "--base-url", server.URL, "--concurrency", "1", "--max-wait", "1m")
 	require.Equal(t, 3, status, errs)
 	assert.Contains(t, errs, "all failed in the same way: the response is longer than 64 MiB, which is the maximum: request a shorter response. Check the requests, in particular max_tokens and n (")
 }
@@ -410,7 +410,7 @@ func TestTextFromOutsideDoesNotActOnTheTerminal(t *testing.T) {
 	}{
 		"401":      {config: answering(401, `{"error":{"message":"`+said+`"}}`), status: 1},
 		"404":      {config: answering(404, `{"error":{"message":"`+said+`"}}`), status: 3},
-		"429":      {config: answering(429, `{"error":{"message":"`+said+`"}}`), args: []string{"--max-wait", "500ms", "--max-attempts", "1"}, status: 75},
+		"429":      {config: answering(429, `{"error":{"message":"`+said+`"}}`), args: []string{"--max-wait", "3s", "--max-attempts", "1"}, status: 75},
 		"quota":    {config: answering(402, `{"error":{"message":"`+said+`"}}`), status: 1},
 		"failures": {config: answering(422, `{"detail":"`+said+`"}`), args: []string{"--max-failures", "1", "--log-format", "json"}, status: 1},
 		"a page":   {config: answering(200, "\x1b[2J\u009b31m\x9b", "Content-Type", "text/\u009b"), status: 3},

@@ -383,7 +383,7 @@ func TestServersWithoutRedisHaveNoElection(t *testing.T) {
 
 	// Limits that are known are shared by the server as a store.
 	p.requests(3)
-	_, _, errs := p.run("--share", "service:http://"+a.address, "--limit", "2/h", "--max-wait", "1s")
+	_, _, errs := p.run("--share", "service:http://"+a.address, "--limit", "2/h", "--max-wait", "5s")
 	assert.Contains(t, errs, "2 done")
 	status, r = p.report("--share", "service:http://"+a.address)
 	assert.Zero(t, status, r.Findings)

@@ -6,10 +6,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -20,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/group"
-	"github.com/headrace/headrace/internal/freeport"
+	"github.com/headrace/headrace/internal/redisserver"
 	"github.com/headrace/headrace/providertest"
 )
 
@@ -132,56 +130,26 @@ func (p *place) twice(args ...string) {
 // startRedis returns the address of a server until the test ends.
 func startRedis(p *place) string {
 	p.t.Helper()
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		p.t.Skip("redis-server is not installed")
-	}
-	address, err := freeport.Address(p.t.Context())
-	require.NoError(p.t, err)
-	startRedisAt(p, address)
-	return address
-}
-
-// startRedisAt starts a server that can be killed before the test ends.
-func startRedisAt(p *place, address string) (kill func()) {
-	p.t.Helper()
-	_, port, err := net.SplitHostPort(address)
-	require.NoError(p.t, err)
-	cmd := exec.CommandContext(p.t.Context(), "redis-server",
-		"--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", p.t.TempDir())
-	require.NoError(p.t, cmd.Start())
-	kill = sync.OnceFunc(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
-	p.t.Cleanup(kill)
-	eventually(p.t, func() bool {
-		c, err := new(net.Dialer).DialContext(p.t.Context(), "tcp", address)
-		if err == nil {
-			_ = c.Close()
-		}
-		return err == nil
-	})
-	return kill
+	return redisserver.Start(p.t).Addr
 }
 
 // A store that is restarted does not end a run, which waits for it.
 func TestTheStoreIsRestarted(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, providertest.Config{})
+	p, arrived, answer := newSlowPlace(t)
 	p.requests(3)
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		t.Skip("redis-server is not installed")
-	}
-	address, err := freeport.Address(t.Context())
-	require.NoError(t, err)
-	kill := startRedisAt(p, address)
+	server := redisserver.Start(t)
 	log, err := os.Create(p.path("r.log"))
 	require.NoError(t, err)
 	cmd := p.command("run", "r.jsonl", "--api-key-env", "KEY", "--base-url", p.provider.URL()+"/v1",
-		"--share", "redis://"+address+"/0", "--limit", "bucket 1/s burst 1")
+		"--share", server.URL()+"/0", "--limit", "bucket 1/s burst 1, 1 concurrent")
 	cmd.Stderr = log
 	require.NoError(t, cmd.Start())
-	eventually(t, func() bool { return p.provider.Counts().Arrivals > 0 })
-	kill()
+	<-arrived
+	server.Kill()
+	answer()
 	eventually(t, func() bool { return strings.Contains(p.read("r.log"), "All requests wait until it admits calls again") })
-	startRedisAt(p, address)
+	server.Restart(t)
 	_ = cmd.Wait()
 	require.NoError(t, log.Close())
 	assert.Zero(t, cmd.ProcessState.ExitCode(), p.read("r.log"))
@@ -200,7 +168,7 @@ func TestOtherKeysDoNotShare(t *testing.T) {
 	}{{"A", 0}, {"B", 0}, {"A", 75}} {
 		p.env = []string{"A=one", "B=two"}
 		status, _, errs := p.do("run", "r.jsonl", "--fresh", "--api-key-env", tc.key, "--base-url", p.provider.URL()+"/v1",
-			"--share", "sqlite:limits.db", "--limit", "1/h", "--max-wait", "1s")
+			"--share", "sqlite:limits.db", "--limit", "1/h", "--max-wait", "5s")
 		assert.Equal(t, tc.status, status, errs)
 	}
 	assert.Equal(t, 2, p.provider.Counts().Arrivals)

@@ -101,7 +101,7 @@ func TestADeadHost(t *testing.T) {
 	assert.Contains(t, errs, "127.0.0.1:1 cannot be reached")
 	assert.Contains(t, errs, "100 left")
 	assert.Contains(t, errs, "resume with: headrace run r.jsonl")
-	assert.Less(t, time.Since(began), 30*time.Second)
+	assert.Less(t, time.Since(began), patience)
 	assert.NoFileExists(t, p.path("r.errors.jsonl"))
 
 	// Nothing is done yet, so that another URL needs no --fresh.
@@ -240,7 +240,7 @@ func TestAnOutageFailsFewRequests(t *testing.T) {
 	assert.Regexp(t, `all calls to 127\.0\.0\.1:\d+ fail, 21 requests in a row: 500: .*\. All requests wait until it works again, for at most 15m0s \(--max-wait\)\n`, errs)
 
 	calls.Store(-1 << 40)
-	status, _, errs = p.run("--concurrency", "1", "--max-attempts", "1", "--max-wait", "1s", "--fresh")
+	status, _, errs = p.run("--concurrency", "1", "--max-attempts", "1", "--max-wait", "3s", "--fresh")
 	require.Equal(t, 1, status, errs)
 	assert.Contains(t, errs, "20 failed, 80 left")
 	assert.Regexp(t, `all calls to 127\.0\.0\.1:\d+ have failed for`, errs)
@@ -258,7 +258,7 @@ func TestFailuresAmongSuccessesAreNoOutage(t *testing.T) {
 		return nil
 	}})
 	p.requests(100)
-	status, _, errs := p.run("--concurrency", "1", "--max-attempts", "1", "--max-wait", "1s")
+	status, _, errs := p.run("--concurrency", "1", "--max-attempts", "1", "--max-wait", "1m")
 	require.Equal(t, 1, status, errs)
 	assert.Contains(t, errs, "75 done, 25 failed")
 }
