@@ -8,6 +8,7 @@ import (
 	"mime/multipart"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -160,6 +161,28 @@ func TestAWebSocketPasses(t *testing.T) {
 	assert.EqualValues(t, 1, s.proxy.Stats().Active, "it counts while it is open")
 	assert.Contains(t, string(all), "X-Headrace-Waited: ")
 	require.NoError(t, c.Close())
+}
+
+// Java's HttpClient offers h2c with each request. HTTP/2 has no such header, and calls in a tunnel would have no limits.
+func TestAnOfferOfHTTP2IsNotPassedOn(t *testing.T) {
+	for _, major := range []int{1, 2} {
+		up := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			assert.Equal(t, major, r.ProtoMajor)
+			for _, name := range []string{"Connection", "Upgrade", "Http2-Settings"} {
+				assert.NotContains(t, r.Header, name)
+			}
+			_, _ = io.Copy(w, r.Body)
+		}))
+		up.EnableHTTP2 = major == 2
+		up.StartTLS()
+		t.Cleanup(up.Close)
+		base := up.Client().Transport
+		s := before(t, proxy.Config{Base: base, Upstreams: map[string]proxy.Upstream{"up": {URL: up.URL}}})
+		got := s.do(t, s.request(t, http.MethodPost, "/up/v1", `{}`,
+			"Connection", "Upgrade, HTTP2-Settings", "Upgrade", "h2c", "HTTP2-Settings", "AAMAAABkAAQAAP__"))
+		assert.Equal(t, http.StatusOK, got.status, got.body)
+		assert.Equal(t, `{}`, got.body)
+	}
 }
 
 // Events reach the client as they come, and its end the upstream.

@@ -21,6 +21,10 @@ func (*Proxy) rewrite(r *httputil.ProxyRequest) {
 			delete(r.Out.Header, name)
 		}
 	}
+	if !strings.EqualFold(r.Out.Header.Get("Upgrade"), "websocket") { // such as the h2c that Java's client offers
+		delete(r.Out.Header, "Connection") // HTTP/2 has no such header, and calls in a tunnel would have no limits
+		delete(r.Out.Header, "Upgrade")
+	}
 	if _, ok := r.Out.Header["User-Agent"]; !ok {
 		r.Out.Header["User-Agent"] = []string{""} // or net/http would add its own
 	}
