@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
+	"runtime/metrics"
 	"strconv"
 	"strings"
 	"sync"
@@ -49,6 +50,22 @@ func TestWithParallelIsExactlyThatMany(t *testing.T) {
 		assert.Equal(t, int64(12), g.total.Load())
 		assert.Equal(t, 3*time.Second, time.Since(began), "all four workers had work all the time")
 	})
+}
+
+// A million workers for three items would take gigabytes.
+func TestFewItemsNeedFewWorkers(t *testing.T) {
+	created := func() uint64 {
+		sample := []metrics.Sample{{Name: "/sched/goroutines-created:goroutines"}}
+		metrics.Read(sample)
+		return sample[0].Value.Uint64()
+	}
+	before := created()
+	out, err := node.Map("all", same).WithParallel(100_000).All(t.Context(), numbers(3))
+	require.NoError(t, err)
+	assert.Equal(t, numbers(3), out)
+	_, err = node.BatchFunc("run", feed(1, 2, 3), same, nil).WithParallel(100_000).Run(t.Context(), &state{})
+	require.NoError(t, err)
+	assert.Less(t, created()-before, uint64(1000))
 }
 
 // goroutine names the one that calls it: "goroutine 7".

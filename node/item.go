@@ -41,6 +41,7 @@ func (r *run[S, In, Out]) next(w *worker[In, Out]) bool {
 	it := &w.item
 	ok := r.take(it)
 	if ok {
+		r.hireNext()
 		w.busy, w.task = true, task[In, Out]{
 			res: Result[In, Out]{Index: it.index, In: it.in}, began: emit.Now(r.observer), entry: it.entry, err: it.err,
 			ctx: r.traces.begin(r.ctx, r.b.name, it.index),

@@ -63,6 +63,7 @@ type run[S, In, Out any] struct {
 	timed   bool                      // the run has a deadline
 	active  atomic.Int64              // items that are worked on, if it has
 	last    atomic.Pointer[lateError] // why the intake ended; nil while it is open
+	hires   atomic.Int64              // workers that may still be started
 	failed  atomic.Int64              // items
 	pending atomic.Int64              // items
 	over    chan struct{}             // closed when every worker has ended or been abandoned
@@ -129,7 +130,7 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 	r.scoped = occurrence.In(r.ctx)     //nolint:contextcheck // it is of the run
 	_, r.timed = intake.Deadline(r.ctx) //nolint:contextcheck // it is of the run
 	room, _ := out.(roomy)
-	r.mu.Lock() // until all are there: a worker that finds nothing to do may otherwise be the last to leave
+	r.mu.Lock() // until a worker is there: a reader with nothing to read would otherwise end the run
 	defer r.mu.Unlock()
 	r.src = open(feed[In]{
 		begin: r.begin, room: room, intake: r.intake, may: r.mayTake, workers: b.workers(),
@@ -146,9 +147,8 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 	if r.commit != nil {
 		go r.commit.run()
 	}
-	for range b.workers() {
-		r.hireLocked(nil)
-	}
+	r.hires.Store(int64(b.workers()) - 1)
+	r.hireLocked(nil)
 	return r, nil
 }
 

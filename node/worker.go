@@ -83,6 +83,18 @@ func (r *run[S, In, Out]) hireLocked(first *task[In, Out]) {
 	go r.work(w)
 }
 
+// hireNext starts another worker with each item that is taken, until all are there: a few items need only a few.
+func (r *run[S, In, Out]) hireNext() {
+	if r.hires.Load() <= 0 || r.hires.Add(-1) < 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closed {
+		r.hireLocked(nil)
+	}
+}
+
 // replace has another worker go on in the place of w, which is lost.
 func (r *run[S, In, Out]) replace(w *worker[In, Out], first *task[In, Out]) {
 	r.mu.Lock()
