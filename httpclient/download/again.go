@@ -20,10 +20,11 @@ var errStale = errors.New("the server has another version, or does not support r
 // getAll makes requests until nothing is missing.
 func (s *session) getAll() error {
 	schedule := s.retry.Start()
+	var last error // of the attempt before
 	for {
 		err := s.attempt()
 		if ctx := s.req.Context(); ctx.Err() != nil && err != nil {
-			return &Error{Step: s.typed(err).Step, cause: ended.Cause(ctx)}
+			return &Error{Step: s.typed(err).Step, cause: errors.Join(ended.Cause(ctx), last)}
 		}
 		if err == nil && s.part.whole() {
 			return nil
@@ -46,6 +47,7 @@ func (s *session) getAll() error {
 		if err := s.pause(counting, err); err != nil {
 			return err
 		}
+		last = err
 	}
 }
 

@@ -106,6 +106,24 @@ func TestTheContextEndsAnAttempt(t *testing.T) {
 	assert.Equal(t, err, told[0].Err)
 }
 
+// A deadline is not all that was wrong.
+func TestTheContextEndsALaterAttempt(t *testing.T) {
+	why := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	attempts := 0
+	client := doer(func(*http.Request) (*http.Response, error) {
+		if attempts++; attempts == 1 {
+			return nil, errBroken
+		}
+		cancel(why)
+		return nil, ctx.Err()
+	})
+	_, err := fetchWith(ctx, client, "http://h/", "f", withDisk(newMemDisk()), quick(3))
+	assert.ErrorIs(t, err, why)
+	assert.ErrorIs(t, err, errBroken)
+	assert.Equal(t, 2, attempts)
+}
+
 // What another URL left stays if nothing comes in its place.
 func TestWhatAnotherURLLeftStays(t *testing.T) {
 	d := newMemDisk()
