@@ -14,7 +14,9 @@ import (
 func Mermaid[S any](n node.Node[S], opts ...DrawOption) string {
 	d := &diagram{indent: 1, open: map[any]bool{}}
 	for _, o := range opts {
-		o(d)
+		if o != nil {
+			o(d)
+		}
 	}
 	d.node(n)
 	return "flowchart TD\n" + d.text.String()

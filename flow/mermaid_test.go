@@ -55,7 +55,7 @@ func TestMermaidIsDeterministic(t *testing.T) {
 	for x := range strings.SplitSeq("q w e r t y u i o p", " ") {
 		f.On(a, node.Action(x), step(x))
 	}
-	want := flow.Mermaid(f)
+	want := flow.Mermaid(f, nil)
 	require.Equal(t, 10, strings.Count(want, "-->|")-1)
 	for range 20 {
 		require.Equal(t, want, flow.Mermaid(f))

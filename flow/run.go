@@ -3,6 +3,7 @@ package flow
 import (
 	"context"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/headrace/headrace/event"
@@ -18,7 +19,7 @@ type RunOption func(*runSettings)
 
 type runSettings struct {
 	observer event.Observer
-	run      string
+	run      *string // nil: that of the context
 	viewers  []*viewer
 	series   bool
 	guards   []*guard.Guard
@@ -30,6 +31,9 @@ func (r *runSettings) validate(p *invalid.Problems) {
 			p.Addf("WithProgress", "%s is negative: use 0 for %s", v.every, defaultProgress)
 		}
 	}
+	if r.run != nil && *r.run == "" {
+		p.Addf("WithRun", "the name is empty: leave the option out for that of the context")
+	}
 	if slices.Contains(r.guards, nil) {
 		p.Addf("WithGuards", "a guard is nil")
 	}
@@ -39,9 +43,9 @@ func (r *runSettings) validate(p *invalid.Problems) {
 func (r *runSettings) watches() bool { return len(r.viewers) > 0 || r.series }
 
 // WithRun names the run for the journals of batches inside: a later run of the same name resumes it.
-// See node.Batch.WithJournal.
+// An empty name is an error. See node.Batch.WithJournal.
 func WithRun(name string) RunOption {
-	return func(r *runSettings) { r.run = name }
+	return func(r *runSettings) { r.run = &name }
 }
 
 // WithObserver sends all events of the run to o, which must be safe for concurrent use and return at
@@ -58,7 +62,11 @@ func Run[S any](ctx context.Context, n node.Node[S], s S, opts ...RunOption) (*R
 		return &Report{}, p.Err()
 	}
 	var set runSettings
-	for _, o := range opts {
+	for i, o := range opts {
+		if o == nil {
+			p.Addf("opts["+strconv.Itoa(i)+"]", "nil: leave it out")
+			continue
+		}
 		o(&set)
 	}
 	if set.validate(&p); p.Err() != nil {
@@ -68,8 +76,8 @@ func Run[S any](ctx context.Context, n node.Node[S], s S, opts ...RunOption) (*R
 	t := newTally(n.Name(), began, set.watches())
 	ctx, end := occurrence.With(event.With(ctx, event.Tee(t, set.observer)))
 	defer end()
-	if set.run != "" {
-		ctx = journal.WithRun(ctx, set.run)
+	if set.run != nil {
+		ctx = journal.WithRun(ctx, *set.run)
 	}
 	if ctx.Err() != nil {
 		return t.report(node.Next, time.Since(began)), context.Cause(ctx)

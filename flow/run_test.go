@@ -15,6 +15,7 @@ import (
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/flow"
 	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/journal"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/retry"
 )
@@ -180,4 +181,21 @@ func TestConcurrentRunsHaveReportsOfTheirOwn(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// An empty name, as of a variable that is not set, would resume the results of the default run.
+func TestOptionsOfARunAreChecked(t *testing.T) {
+	j := journal.NewMemory()
+	run := func(opts ...flow.RunOption) error {
+		b := node.Each("b", func(*trail) []string { return []string{"a"} },
+			func(_ context.Context, s string) (string, error) { return s, nil }, func(*trail, []string) {}).WithJournal(j)
+		_, err := flow.Run(t.Context(), b, &trail{}, opts...)
+		return err
+	}
+	require.NoError(t, run())
+	err := run(flow.WithRun(""), nil)
+	require.EqualError(t, err, "flow.Run: opts[1]: nil: leave it out\nflow.Run: WithRun: the name is empty: leave the option out for that of the context")
+	var field *fault.FieldError
+	require.ErrorAs(t, err, &field)
+	require.NoError(t, run(flow.WithRun("november")))
 }
