@@ -43,4 +43,4 @@ func (c *Calm) Cycle(rate float64) float64 {
 func (m *Machine) cycle() float64 { return m.cycleAt(m.Calls.Rate) }
 
 // cycleAt is the same at a rate.
-func (m *Machine) cycleAt(rate float64) float64 { return m.peers.Shorten(m.calm.Cycle(rate), rate) }
+func (m *Machine) cycleAt(rate float64) float64 { return m.peers.Cycle(m.calm.Cycle(rate), rate) }

@@ -27,18 +27,18 @@ func TestOthersLeaveLessAndLessOfASlowRate(t *testing.T) {
 			for _, m := range c.marks {
 				p.Marked(0, m.rate, m.before, m.calls)
 			}
-			assert.InDelta(t, c.want, p.Shorten(Cycle(0.1), 0.1), 1e-9)
+			assert.InDelta(t, c.want, p.Cycle(Cycle(0.1), 0.1), 1e-9)
 		})
 	}
 	p := Peers{signs: peersMost}
 	p.Marked(0, 0.1, 0.12, 9)
 	assert.EqualValues(t, peersMost, p.signs)
-	assert.InDelta(t, cycleShortest, p.Shorten(Cycle(0.9), 0.9), 1e-9)
-	assert.InDelta(t, Cycle(1), p.Shorten(Cycle(1), 1), 1e-9, "a fast rate")
+	assert.InDelta(t, cycleShortest, p.Cycle(Cycle(0.9), 0.9), 1e-9)
+	assert.InDelta(t, Cycle(1), p.Cycle(Cycle(1), 1), 1e-9, "a fast rate")
 	assert.False(t, p.Expire(remembered-1))
 	assert.True(t, p.Expire(remembered))
 	assert.False(t, p.Expire(remembered), "once")
-	assert.InDelta(t, Cycle(0.1), p.Shorten(Cycle(0.1), 0.1), 1e-9)
+	assert.InDelta(t, Cycle(0.1), p.Cycle(Cycle(0.1), 0.1), 1e-9)
 }
 
 // Every fifth call is rejected, and each time they are further apart.

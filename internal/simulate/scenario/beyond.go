@@ -54,6 +54,7 @@ func narrow() []Scenario {
 		of("3000/min b5", "a fast limit with a small burst", perMinute(3000, 5)),
 		of("1/s b1 by 2", "two processes share one call per second, burst 1", perMinute(60, 1), shared(2)),
 		of("1/s b1 by 4", "four processes share it", perMinute(60, 1), shared(4)),
+		of("100/s b20 by 4", "four processes share 6,000/min burst 20", perMinute(6000, 20), shared(4)),
 		of("cap unnamed", "a cap of 20 beside 6,000/min burst 100; headers name only the latter",
 			with(perMinute(6000, 100), func(c *provider.Config) { c.Cap, c.Names = 20, provider.Nothing })),
 	}
