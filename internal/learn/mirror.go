@@ -44,6 +44,7 @@ const (
 	quick        = firstTrip   // seconds: a bucket that fills so fast has changed before a rejection is received, so that what it holds cannot be used
 	resetError   = ownBurst    // seconds by which a reset may be wrong: no less than a timer is late
 	oursLeast    = rare        // of what comes in, that is ours whatever others take
+	yielded      = margin      // of what others take: if all of it were left to them, whoever came first would keep what it took
 	missingLeast = enough      // calls' worth that are missing from a bucket: the rate can be measured
 	overtakes    = rarestProbe // seconds after a window has turned, at most, in which an answer may be about the one before
 	fillsBy      = several     // times what an empty bucket takes to fill: others take from it, too
@@ -173,7 +174,9 @@ func (m *Mirror) before(at float64) (left, full float64) {
 }
 
 // net is what comes in for us.
-func (m *Mirror) net() float64 { return max(oursLeast*m.refill, m.refill-max(0, m.others.Rate)) }
+func (m *Mirror) net() float64 {
+	return max(oursLeast*m.refill, m.refill-yielded*max(0, m.others.Rate))
+}
 
 // Wait is how long until n may go, and whether there is plenty left: most of what a bucket
 // holds, or late in a window as much of it as of its time, if that holds enough to mean something. own is what

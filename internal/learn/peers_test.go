@@ -41,6 +41,62 @@ func TestOthersLeaveLessAndLessOfASlowRate(t *testing.T) {
 	assert.InDelta(t, Cycle(0.1), p.Cycle(Cycle(0.1), 0.1), 1e-9)
 }
 
+func TestTheMarksOfAFastRateThatOthersUseKeepDiffering(t *testing.T) {
+	type mark struct{ rate, calls float64 } // after one at 40/s
+	less, more, same := mark{38.5, 31}, mark{41.5, 31}, mark{40.5, 31}
+	for name, c := range map[string]struct {
+		marks []mark
+		want  float64
+	}{
+		"three differ":              {[]mark{less, more, less}, settled(40)},
+		"two":                       {[]mark{less, more}, Cycle(40)},
+		"one is the same":           {[]mark{less, more, same, less}, Cycle(40)},
+		"soon after the one before": {[]mark{less, more, {38.5, 30}}, Cycle(40)},
+		"the limit moves":           {[]mark{{36, 31}, {44, 31}, {20, 31}, {80, 31}}, Cycle(40)},
+		"that says nothing":         {[]mark{less, more, {20, 31}, {80, 31}, less}, settled(40)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var p Peers
+			for _, m := range c.marks {
+				p.Marked(0, m.rate, 40, m.calls)
+			}
+			assert.InDelta(t, c.want, p.Cycle(Cycle(40), 40), 1e-9)
+		})
+	}
+	p := Peers{signs: peersMost}
+	assert.InDelta(t, 3*settled(40), p.Cycle(3*settled(40), 40), 1e-9, "it is longer while marks agree")
+	assert.InDelta(t, Cycle(10), p.Cycle(Cycle(10), 10), 1e-9)
+	for range 4 {
+		p.Marked(0, 40, 40, 31)
+	}
+	assert.InDelta(t, Cycle(40), p.Cycle(Cycle(40), 40), 1e-9)
+}
+
+func TestWhatExplainsMarksOfAFastRateThatDiffer(t *testing.T) {
+	for name, c := range map[string]struct {
+		prepare func(*Machine)
+		others  bool
+	}{
+		"others":                {func(*Machine) {}, true},
+		"others, beside tokens": {func(m *Machine) { m.Tokens.On = true }, true},
+		"a window":              {func(m *Machine) { m.spans.Window = 60 }, false},
+		"a pause in demand":     {func(m *Machine) { m.Calls.rested = true }, false},
+		"a limit that rises":    {func(m *Machine) { m.Calls.fast = 40 }, false},
+		"its own share":         {func(m *Machine) { m.calm.share = 0.5 }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := runMachine(Config{CallRate: 40})
+			c.prepare(r.Machine)
+			for i := range int64(enough) {
+				r.tally.mark.Seq = 100 * i
+				r.weighPeers(1, Call{Seq: 100*i + 100}, 38.5)
+			}
+			assert.Equal(t, c.others, r.peers.Found())
+			assert.Equal(t, c.others, r.reasons(WhyBeside) == 1)
+		})
+	}
+}
+
 // Every fifth call is rejected, and each time they are further apart.
 func TestASlowRateThatOthersUseIsProbedSoon(t *testing.T) {
 	for name, c := range map[string]struct {
