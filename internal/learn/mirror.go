@@ -44,7 +44,7 @@ const (
 	quick        = firstTrip   // seconds: a bucket that fills so fast has changed before a rejection is received, so that what it holds cannot be used
 	resetError   = ownBurst    // seconds by which a reset may be wrong: no less than a timer is late
 	oursLeast    = rare        // of what comes in, that is ours whatever others take
-	yielded      = margin      // of what others take: if all of it were left to them, whoever came first would keep what it took
+	yielded      = margin      // of what others take: if all of it were left to them, the first process would keep what it took
 	missingLeast = enough      // calls' worth that are missing from a bucket: the rate can be measured
 	overtakes    = rarestProbe // seconds after a window has turned, at most, in which an answer may be about the one before
 	fillsBy      = several     // times what an empty bucket takes to fill: others take from it, too
