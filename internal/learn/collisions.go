@@ -9,6 +9,7 @@ type Collisions struct {
 const (
 	collideShare = trustBroken // of the calls, at most, are taken to have collided
 	collideTimes = draftPace   // times the pace: if more than that comes in, calls at that pace do not empty the bucket
+	collideFull  = enough      // calls: in a bucket that holds more, a call is hardly ever short of one unit
 )
 
 // Sent notes a call.
@@ -27,7 +28,7 @@ func (c *Collisions) Count() bool {
 // comes in, apart from what others use, than the pace takes.
 func (m *Machine) collided(c Call, r *Refusal) bool {
 	q := &m.quota.Calls
-	empty := r.Calls.Known && r.Calls.Remaining < 1 && q.full < several && !q.turn.Windowed()
+	empty := r.Calls.Known && r.Calls.Remaining < 1 && q.full <= collideFull && !q.turn.Windowed()
 	lacksTokens := r.Names == TokenLimit || r.Tokens.Known && r.Tokens.Remaining < c.Tokens
 	slow := m.Calls.On && collideTimes*m.Calls.Pace() < q.net() && !m.Flight.Claimed
 	return empty && slow && !lacksTokens && !m.off.Has(StrayRule) && m.collisions.Count()
