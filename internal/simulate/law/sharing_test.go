@@ -17,10 +17,10 @@ import (
 // exception is a limit of one call per second that no header declares: a rejected
 // call only says that two have met.
 func TestFourThatAreToldTheirPart(t *testing.T) {
-	const evenly, oneCall = 0.97, 0.9 // a second without a burst and headers: chance moves the mean of ten seeds by 0.02
+	const evenly, oneCall = 0.96, 0.9 // a second without a burst and headers: chance moves the mean of ten seeds by 0.02
 	all := slices.Concat(scenario.Twelve(), scenario.Beyond())
 	all = slices.DeleteFunc(all, func(s scenario.Scenario) bool { return s.Processes != 4 })
-	require.Len(t, all, 3)
+	require.Len(t, all, 4)
 	g, err := report.Play(all, law.Sharing(), 10)
 	require.NoError(t, err)
 	for s := range g.Scenarios {
