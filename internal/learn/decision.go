@@ -102,7 +102,7 @@ var reasons = [...]string{ //nolint:gochecknoglobals // a table
 	WhySpan:          "seconds: the provider closes when a window is used up, and seems to count in windows of this length",
 	WhyNoSpan:        "more is admitted than a window held: the provider does not seem to count in windows any more",
 	WhyTrue:          "the headers are used again",
-	WhyBeside:        "other processes seem to use the same limit: probes about as often as they do",
+	WhyBeside:        "other processes seem to use the same limit: adapts how often it probes",
 	WhyAlone:         "it is no longer assumed that other processes use the limit",
 	WhyNoRoom:        "the headers show more room than the rate has: it is no reason for a faster pace",
 	WhyRoom:          "room in the headers is a reason for a faster pace again",

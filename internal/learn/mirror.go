@@ -44,7 +44,8 @@ const (
 	quick        = firstTrip   // seconds: a bucket that fills so fast has changed before a rejection is received, so that what it holds cannot be used
 	resetError   = ownBurst    // seconds by which a reset may be wrong: no less than a timer is late
 	oursLeast    = rare        // of what comes in, that is ours whatever others take
-	yielded      = margin      // of what others take: if all of it were left to them, the first process would keep what it took
+	pressed      = climbBy     // of what others take, taken from them: otherwise the process that came first would keep its part
+	pressedMost  = enough      // times our part: more of what others take does not count, so that many processes do not demand far more than comes in
 	missingLeast = enough      // calls' worth that are missing from a bucket: the rate can be measured
 	overtakes    = rarestProbe // seconds after a window has turned, at most, in which an answer may be about the one before
 	fillsBy      = several     // times what an empty bucket takes to fill: others take from it, too
@@ -175,7 +176,9 @@ func (m *Mirror) before(at float64) (left, full float64) {
 
 // net is what comes in for us.
 func (m *Mirror) net() float64 {
-	return max(oursLeast*m.refill, m.refill-yielded*max(0, m.others.Rate))
+	others := max(0, m.others.Rate)
+	ours := max(oursLeast*m.refill, m.refill-others)
+	return ours + pressed*min(others, pressedMost*ours)
 }
 
 // Wait is how long until n may go, and whether there is plenty left: most of what a bucket

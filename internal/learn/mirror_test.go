@@ -694,13 +694,16 @@ func TestOthersTakeFromTheSameBucket(t *testing.T) {
 	m := bucket(1)
 	m.others.Rate = 1
 	wait, _ := m.Wait(1, 1, 0, 2, false)
-	assert.InDelta(t, 2/(2-yielded), wait, 0.01, "half of the refill is ours, and a little more")
+	assert.InDelta(t, 2/(1+pressed), wait, 0.01, "half of the refill is ours, and a little more")
+	m.others.Rate = 1.8
+	wait, _ = m.Wait(1, 1, 0, 2, false)
+	assert.InDelta(t, 10/(1+pressed*pressedMost), wait, 0.05, "where others are many, no more than three times our part counts")
 	m.others.Rate = -1
 	wait, _ = m.Wait(1, 1, 0, 2, false)
 	assert.InDelta(t, 1, wait, 0.01, "and no more than all of it")
 	m.others.Rate = 5
 	wait, _ = m.Wait(1, 1, 0, 2, false)
-	assert.InDelta(t, 1/oursLeast, wait, 0.01, "and a twentieth at least")
+	assert.InDelta(t, 1/oursLeast/(1+pressed*pressedMost), wait, 0.01, "and a twentieth at least")
 }
 
 // What a provider reserves for calls is more than expected, and as much less, in turn.

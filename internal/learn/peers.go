@@ -8,9 +8,9 @@ import "math"
 // less, other processes have used what the rejected calls needed. Each mark would lower the rate, and most of a slow limit would
 // remain unused: shorter cycles prevent that.
 //
-// The marks of a fast limit that is not shared find nearly the same, or something else if the limit has moved. Those of a shared one keep
-// differing by a few percent. The cycles of a fast rate are shorter the faster it is, so the process that has most of a shared limit would
-// grow soonest, and get still more: longer cycles prevent that.
+// The marks of a fast limit that is not shared find nearly the same, or something quite different if the limit has moved. Those of a shared
+// one keep differing by a few percent. The cycles of a fast rate are shorter the faster it is, so the process that has most of a shared
+// limit would grow first, and gain even more: longer cycles prevent that.
 type Peers struct {
 	signs   evidence // marks that other processes explain
 	expires float64  // when these are too old
@@ -22,7 +22,7 @@ const (
 	peersLeast = memoryFell  // of the known rate: a lower measurement shows that the limit has fallen
 	peersSoon  = recent      // calls since a mark in which the next one is too soon for a limit that stays
 	peersFast  = eagerCalls  // units per second: the cycles of a faster rate are shortened
-	peersNear  = climbBy / 2 // of the known rate: a smaller difference between fast marks is none
+	peersNear  = climbBy / 2 // of the known rate: a smaller difference between fast marks counts as none
 	peersFar   = 1 - backOff // of the known rate: a larger one is due to a limit that has moved
 	peersMost  = 2 * enough  // of the marks that show this, at most, count
 )
@@ -67,7 +67,7 @@ func (p *Peers) Expire(now float64) (ended bool) {
 	return ended
 }
 
-// Cycle adapts the cycle of a rate that is shared.
+// Cycle adapts the cycle of a rate: a fast one is not shortened while it is shared.
 func (p *Peers) Cycle(cycle, rate float64) float64 {
 	switch {
 	case !p.Found():
@@ -84,8 +84,11 @@ func (m *Machine) weighPeers(now float64, c Call, measured float64) {
 	switch {
 	case m.calm.share > 0, m.Tokens.On && m.Calls.Rate <= peersFast, m.spans.Window > 0: // these explain it
 		m.peers.signs = 0
-	case !m.Calls.rested && (m.Calls.Rate <= peersFast || !m.Calls.Rising()): // what came in during a pause is not known
+	case m.Calls.rested: // what came in during a pause is not known
+	case m.Calls.Rate <= peersFast:
 		m.peers.Marked(now, min(measured, m.Calls.Pace()), m.Calls.Rate, float64(c.Seq-m.tally.mark.Seq))
+	case !m.Calls.Rising() && m.Calls.Next() == 0: // a 429 that comes sooner may be random
+		m.peers.Marked(now, measured, m.Calls.Rate, float64(c.Seq-m.tally.mark.Seq))
 	}
 	if found := m.peers.Found(); found != before {
 		why := WhyAlone
