@@ -81,14 +81,15 @@ func (p *Peers) Cycle(cycle, rate float64) float64 {
 // weighPeers takes in what the measured rate shows of other processes.
 func (m *Machine) weighPeers(now float64, c Call, measured float64) {
 	before := m.peers.Found()
+	fast, calls := m.Calls.Rate > peersFast, float64(c.Seq-m.tally.mark.Seq)
 	switch {
-	case m.calm.share > 0, m.Tokens.On && m.Calls.Rate <= peersFast, m.spans.Window > 0: // these explain it
+	case m.calm.share > 0, m.Tokens.On && !fast, m.spans.Window > 0: // these explain it
 		m.peers.signs = 0
 	case m.Calls.rested: // what came in during a pause is not known
-	case m.Calls.Rate <= peersFast:
-		m.peers.Marked(now, min(measured, m.Calls.Pace()), m.Calls.Rate, float64(c.Seq-m.tally.mark.Seq))
+	case !fast:
+		m.peers.Marked(now, min(measured, m.Calls.Pace()), m.Calls.Rate, calls)
 	case !m.Calls.Rising() && m.Calls.Next() == 0: // a 429 that comes sooner may be random
-		m.peers.Marked(now, measured, m.Calls.Rate, float64(c.Seq-m.tally.mark.Seq))
+		m.peers.Marked(now, measured, m.Calls.Rate, calls)
 	}
 	if found := m.peers.Found(); found != before {
 		why := WhyAlone
