@@ -62,9 +62,8 @@ func (d *Door) Stuck() bool { return d.refused >= 2 || d.overloads >= 2 }
 // Shut reports whether nothing has got through since the last refusal but one.
 func (d *Door) Shut() bool { return d.refused > 0 }
 
-// honest reports whether a wait that is asked for is taken to be about as long as the provider is closed: a short one always,
-// because it may be a fraction rounded up, and a longer one unless such waits are known to be twice as long as necessary.
-func (d *Door) honest(asked float64) bool { return asked <= 1 || d.truths[longWait].mul() > 0.5 }
+// longTooLong reports whether waits of more than a second are known to be at least twice as long as the provider is closed.
+func (d *Door) longTooLong() bool { return d.truths[longWait].mul() <= 0.5 }
 
 // current corrects waits of the kind that was asked for last.
 func (d *Door) current() *Truth { return &d.truths[d.kind] }

@@ -190,10 +190,10 @@ func (n *Noise) disprove() {
 	n.need = min(needMost, max(n.need, convinced)*2)
 }
 
-// judgeRandom reports refusals that no rate would have prevented, and counts them. One that asks for a wait is the limit's,
-// unless such waits are known to be too long. Where tokens are paced, a rate of them explains a refusal, too.
+// judgeRandom reports refusals that no rate would have prevented, and counts them. Where tokens are paced, a rate of them explains a
+// refusal, too.
 func (m *Machine) judgeRandom(now float64, c Call, r *Refusal, measured Rate) bool {
-	if r.asksToWait() && m.Door.honest(r.Asked) || m.off.Has(StrayRule) {
+	if m.limitAsks(c, r) || m.off.Has(StrayRule) {
 		return false
 	}
 	var opinion Opinion
@@ -219,6 +219,18 @@ func (m *Machine) judgeRandom(now float64, c Call, r *Refusal, measured Rate) bo
 	case Ignore:
 	}
 	return true
+}
+
+// limitAsks reports whether the wait that a refusal asks for shows that a limit refused the call. It does not if such waits are known
+// to be too long. One of up to a second may be a fraction rounded up, so it does unless the headers say that the call would have fitted.
+func (m *Machine) limitAsks(c Call, r *Refusal) bool {
+	switch {
+	case !r.asksToWait():
+		return false
+	case r.Asked <= 1:
+		return !r.showsRoom(c.Tokens)
+	}
+	return !m.Door.longTooLong()
 }
 
 // sentAfter is how many calls left after c.

@@ -15,21 +15,28 @@ func strays(factor float64) *machineRun {
 	return r
 }
 
-func TestARejectionThatAsksForAWaitIsRandomIfSuchWaitsAreTooLong(t *testing.T) {
+// The limit does not ask for a wait that is known to be too long, nor for a short one while there is quota.
+func TestARejectionThatAsksForAWaitMayBeRandom(t *testing.T) {
+	full, some := Told{Known: true, Remaining: 1}, Told{Known: true, Remaining: 99}
 	for name, c := range map[string]struct {
-		factor, asked float64
-		want          bool
+		factor float64
+		r      Refusal
+		want   bool
 	}{
-		"too long by far":    {0.5, 10, true},
-		"hardly too long":    {0.51, 10, false},
-		"as long as asked":   {1, 10, false},
-		"a fraction, likely": {0.1, 1, false},
-		"too long to be one": {0.1, 1.5, true},
-		"without a wait":     {1, 0, true},
+		"too long by far":             {0.5, Refusal{Asked: 10}, true},
+		"hardly too long":             {0.51, Refusal{Asked: 10}, false},
+		"as long as asked":            {1, Refusal{Asked: 10}, false},
+		"a fraction, likely":          {0.1, Refusal{Asked: 1}, false},
+		"too long to be one":          {0.1, Refusal{Asked: 1.5}, true},
+		"without a wait":              {1, Refusal{}, true},
+		"a fraction, with quota":      {1, Refusal{Asked: 1, Calls: full}, true},
+		"a fraction, without quota":   {1, Refusal{Asked: 1, Calls: Told{Known: true}}, false},
+		"a fraction, too few tokens":  {1, Refusal{Asked: 1, Calls: full, Tokens: some}, false},
+		"as long as asked with quota": {1, Refusal{Asked: 10, Calls: full}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := strays(c.factor)
-			assert.Equal(t, c.want, r.judgeRandom(1, Call{}, &Refusal{Asked: c.asked}, Rate{Calls: 5, Tokens: 500}))
+			assert.Equal(t, c.want, r.judgeRandom(1, Call{Tokens: 100}, &c.r, Rate{Calls: 5, Tokens: 500}))
 		})
 	}
 }

@@ -27,6 +27,10 @@ func strange() []Scenario {
 		of("noise 2% silent", "the same without any Retry-After", noisy(silent(limit), 0.02)),
 		of("noise 5%", "600/min burst 10, and 5 % refused at random", noisy(limit, 0.05)),
 		of("noise 5% b60", "600/min burst 60, and 5 % refused at random", noisy(perMinute(600, 60), 0.05)),
+		of("noise .5% fast", "3,600/min burst 10, and 0.5 % refused at random with Retry-After 1", provider.Config{
+			Requests: provider.Bucket{PerMinute: 3600, Burst: 10}, RetryAfter: provider.WholeSeconds,
+			Errors: []provider.Errors{{Manner: provider.Manner{After: time.Second}, Share: 0.005}},
+		}),
 		of("Retry-After /3", "600 in each minute of the clock, Retry-After a third of the truth",
 			provider.Config{Minute: 600, RetryAfter: provider.Exact, Lie: 0.33}),
 		of("Retry-After x5", "600/min burst 10, Retry-After five times too long",
