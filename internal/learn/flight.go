@@ -21,6 +21,7 @@ type Flight struct {
 	origin  float64 // where it began to hover
 	kept    kept    // what Back restores
 	toHover bool    // it returns to where it hovered
+	careful bool    // it hovered before it began to return: it grows more slowly
 	part    bool    // others hover under the same cap, in the same way
 	quiet   silence
 }
@@ -123,10 +124,16 @@ func (f *Flight) cutsAboveLast() float64 { return (f.bound - f.level) / hoverSte
 
 // gain is the number of calls that an answer adds to the bound. A bound that hovers grows by the same amount each round trip,
 // whatever its size, so that clients that share a limit converge to equal parts. Once it has made up for the last cut without
-// another one, it grows faster and faster: the cap is higher.
+// another one, it grows faster and faster: the cap is higher. A call for each answer would double the rate of calls, which a rate
+// that is taken for a cap would reject.
 func (f *Flight) gain() float64 {
 	switch f.mode {
-	case slowStart, returning:
+	case slowStart:
+		return 1
+	case returning:
+		if f.careful {
+			return trialGain
+		}
 		return 1
 	case hovering:
 		if f.part {
@@ -174,6 +181,7 @@ const (
 	hoverLeast = 7      // calls in flight: a lower bound that hovers grows as one of so many
 	hoverKept  = 0.3    // of the level before: a fall below it is not due to others that share the cap
 	hoverCut   = 0.12   // of the bound, for each rejection; twelve: a cap that four share
+	trialGain  = 0.15   // calls by which a trial of more than hovers grows with each answer; silent rates with long calls
 )
 
 const (
@@ -225,8 +233,9 @@ func (f *Flight) Agreed() bool {
 	return true
 }
 
-// Return begins to raise the bound to n, by one for each answer, or lowers it at once.
+// Return begins to raise the bound to n with each answer, or lowers it at once.
 func (f *Flight) Return(n float64) {
+	f.careful = f.mode == hovering
 	f.kept = kept{f.mode, float64(f.Bound(0)), f.level}
 	if f.mode == hovering { // it grows by less than a call from one trial to the next
 		f.kept.bound = f.bound
@@ -249,6 +258,7 @@ func (f *Flight) Reopen(n int) {
 		f.bound = from
 	default:
 		f.toHover = f.Hovers() > 0
+		f.careful = f.careful && f.mode == returning
 		f.mode, f.bound, f.level, f.active = returning, from, max(f.level, b), 0
 	}
 }

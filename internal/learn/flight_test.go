@@ -272,6 +272,29 @@ func TestABoundThatReturnsToWhereItHoveredStillHovers(t *testing.T) {
 	assert.Zero(t, f.Hovers(), "what it returns to is the cap")
 }
 
+// A call for each answer would double the rate of calls.
+func TestATrialOfMoreThanHoversGrowsSlowly(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		to   func(f *Flight)
+		want float64
+	}{
+		{"of what held under a cap", func(f *Flight) { f.Cap(10, 1); f.Return(20) }, 1},
+		{"of more than hovers", func(f *Flight) { f.Hover(10); f.Return(20) }, trialGain},
+		{"and after a pause", func(f *Flight) { f.Hover(10); f.Return(20); f.Reopen(3) }, trialGain},
+		{"after a pause, to where it hovers", func(f *Flight) { f.Hover(10); f.Reopen(1) }, 1},
+		{"the same after a trial", func(f *Flight) { f.Hover(10); f.Return(20); f.Back(); f.Reopen(1) }, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := NewFlight(4, 100)
+			c.to(&f)
+			before := f.bound
+			f.Answered(0, 10, 0)
+			assert.InDelta(t, c.want, f.bound-before, 1e-9)
+		})
+	}
+}
+
 func TestSignalIsMadeGoodWithinACycle(t *testing.T) {
 	f := NewFlight(40, 100)
 	f.Signal(0.5, 40)

@@ -21,19 +21,21 @@ func TestTwiceTheBoundThatHoversIsTried(t *testing.T) {
 	r.Wait(2.9, 100, 0)
 	assert.Equal(t, 10, r.InFlight())
 	r.Wait(3, 100, 0)
-	assert.Equal(t, 11, r.InFlight(), "and one more with each answer")
+	assert.Equal(t, 11, r.InFlight(), "and more with the answers")
 	assert.Equal(t, 1, r.reasons(WhyMore))
 	for at := 3.1; at < 5.1; at += 0.1 {
 		r.Answered(at+0.05, r.send(at), Answer{InFlight: 50})
 	}
 	assert.Equal(t, climbing, r.Flight.mode, "twenty calls are taken")
-	assert.Greater(t, r.InFlight(), 19)
+	assert.InDelta(t, 11+20*trialGain, r.Flight.bound, 1)
 }
 
 func TestARejectionEndsTheTrialOfTwiceTheBound(t *testing.T) {
 	r := hoversAtTen(false)
 	r.Wait(3, 100, 0)
-	r.Answered(3.15, r.send(3.1), Answer{InFlight: 50})
+	for at := 3.1; at < 3.9; at += 0.1 {
+		r.Answered(at+0.05, r.send(at), Answer{InFlight: 50})
+	}
 	assert.Equal(t, 12, r.InFlight())
 	r.Refused(5.1, r.send(5), Refusal{})
 	assert.Equal(t, 10, r.InFlight())

@@ -42,6 +42,8 @@ func strange() []Scenario {
 		of("sliding 1 s", "an exact sliding log, 30 in 1 s, no Retry-After",
 			provider.Config{Log: provider.Log{Max: 30, Per: time.Second}}),
 		of("minute silent", "600 in each minute of the clock, no Retry-After", provider.Config{Minute: 600}),
+		of("long silent", "240/min burst 4 without Retry-After, calls of 8 s", silent(perMinute(240, 4)),
+			func(s *Scenario) { s.Latency = 8 * time.Second }),
 		of("on-off 30 s", "600/min burst 60, demand comes and goes every 30 s", perMinute(600, 60),
 			func(s *Scenario) { s.OnOff = 30 * time.Second }),
 		of("knee", "latency grows beyond 16 in flight, refusals beyond 64", provider.Config{Knee: 16, Overload: 64}),
