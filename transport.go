@@ -3,7 +3,6 @@ package headrace
 import (
 	"errors"
 	"net/http"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -52,13 +51,7 @@ func Transport(base http.RoundTripper, p presets.ID, opts ...Option) http.RoundT
 		base = http.DefaultTransport
 	}
 	t := &transport{base: base, resent: replay.MaxResent, firstByte: defaultFirstByte, problems: invalid.Problems{Owner: "headrace.Transport"}}
-	for i, o := range opts {
-		if o == nil {
-			t.problems.Addf("opts["+strconv.Itoa(i)+"]", "nil: leave it out")
-			continue
-		}
-		o(t)
-	}
+	invalid.Options(&t.problems, opts, t)
 	if t.policy.Preset == "" {
 		t.policy.Preset = p
 	}

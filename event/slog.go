@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"github.com/headrace/headrace/internal/invalid"
 )
 
 // message is the same for all records: what varies is in attributes.
@@ -27,17 +29,13 @@ func WithLevel(f func(e Event, usual slog.Level) slog.Level) SlogOption {
 // attributes. Durations are in milliseconds, and their names end in _ms. The
 // attribute err holds the error itself, for ReplaceAttr. The attributes and
 // levels are in docs/telemetry.md. If the handler of l may block, put it behind
-// [NewBuffer].
+// [NewBuffer]. Nil options are ignored.
 func Slog(l *slog.Logger, opts ...SlogOption) Observer {
 	s := &slogObserver{handler: slog.DiscardHandler, level: func(_ Event, usual slog.Level) slog.Level { return usual }}
 	if l != nil {
 		s.handler = l.Handler()
 	}
-	for _, opt := range opts {
-		if opt != nil {
-			opt(s)
-		}
-	}
+	invalid.Options(nil, opts, s)
 	return s
 }
 

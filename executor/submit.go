@@ -7,6 +7,7 @@ import (
 
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/intake"
+	"github.com/headrace/headrace/internal/invalid"
 )
 
 // Submit hands in a call and returns its task. If the queue is full it waits for
@@ -47,11 +48,7 @@ func (x *Executor) submit(t *record, opts []SubmitOption, waits bool) error {
 	if x.guard == nil {
 		t.problem("x", "the executor is a zero value: use New")
 	}
-	for _, o := range opts {
-		if o != nil {
-			o(t)
-		}
-	}
+	invalid.Options(nil, opts, t)
 	if t.extra != nil && t.extra.problems != nil {
 		return errors.Join(t.extra.problems...)
 	}

@@ -10,14 +10,10 @@ import (
 
 // Mermaid draws n as a Mermaid flowchart, with boxes for what is inside flows, batches of flows and
 // Forks. A flow inside itself is drawn as one node with a double frame. The same node always gives the
-// same text.
+// same text. Nil options are ignored.
 func Mermaid[S any](n node.Node[S], opts ...DrawOption) string {
 	d := &diagram{indent: 1, open: map[any]bool{}}
-	for _, o := range opts {
-		if o != nil {
-			o(d)
-		}
-	}
+	invalid.Options(nil, opts, d)
 	d.node(n)
 	return "flowchart TD\n" + d.text.String()
 }

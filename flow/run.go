@@ -3,7 +3,6 @@ package flow
 import (
 	"context"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/headrace/headrace/event"
@@ -62,13 +61,7 @@ func Run[S any](ctx context.Context, n node.Node[S], s S, opts ...RunOption) (*R
 		return &Report{}, p.Err()
 	}
 	var set runSettings
-	for i, o := range opts {
-		if o == nil {
-			p.Addf("opts["+strconv.Itoa(i)+"]", "nil: leave it out")
-			continue
-		}
-		o(&set)
-	}
+	invalid.Options(&p, opts, &set)
 	if set.validate(&p); p.Err() != nil {
 		return &Report{}, p.Err()
 	}

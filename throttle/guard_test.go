@@ -41,9 +41,10 @@ func TestGuard(t *testing.T) {
 			assert.False(t, l.Allow(throttle.Cost{Requests: 5}), "new limits have the guard too")
 		})
 	}
-	_, err := throttle.New(throttle.Limits{Concurrency: -1}, throttle.WithMargin(-1))
+	_, err := throttle.New(throttle.Limits{Concurrency: -1}, throttle.WithMargin(-1), nil)
 	assert.ErrorContains(t, err, "throttle: Concurrency: ")
 	assert.ErrorContains(t, err, "throttle: Margin: -1ns is negative: use the jitter of the transit, or 0")
+	assert.ErrorContains(t, err, "throttle: opts[1]: nil: leave it out")
 }
 
 // Calls that arrive in any order within the guard of when they were sent keep

@@ -114,8 +114,8 @@ func WithMargin(d time.Duration) Option { return func(l *Limiter) { l.guard = d 
 // had to wait. nil disables events.
 func WithObserver(o event.Observer) Option { return func(l *Limiter) { l.observer = o } }
 
-// New returns a limiter. All problems of lim are joined, each a
-// *fault.FieldError.
+// New returns a limiter. All problems of lim and of the options are joined, each
+// a *fault.FieldError.
 func New(lim Limits, opts ...Option) (*Limiter, error) {
 	l := &Limiter{id: limiterIDs.Add(1), options: &none}
 	switch {
@@ -125,10 +125,8 @@ func New(lim Limits, opts ...Option) (*Limiter, error) {
 		own := none
 		l.options = &own
 	}
-	for _, o := range opts {
-		o(l)
-	}
 	p := invalid.Problems{Owner: "throttle"}
+	invalid.Options(&p, opts, l)
 	p.Add(lim.Validate())
 	l.checkGuard(lim, &p)
 	if err := p.Err(); err != nil {

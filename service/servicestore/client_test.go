@@ -119,9 +119,10 @@ func TestOpen(t *testing.T) {
 		require.ErrorAs(t, err, new(*fault.FieldError))
 		assert.NotContains(t, err.Error(), "s3cret")
 	}
-	_, err := servicestore.Open("nowhere", servicestore.WithTimeout(0))
-	require.ErrorContains(t, err, "Address")
-	require.ErrorContains(t, err, "WithTimeout", "all problems are joined")
+	_, err := servicestore.Open("nowhere", servicestore.WithTimeout(0), nil)
+	for _, problem := range []string{"Address", "WithTimeout", "servicestore: opts[1]: nil: leave it out"} {
+		require.ErrorContains(t, err, problem, "all problems are joined")
+	}
 }
 
 // The errors of the store arrive with their types.

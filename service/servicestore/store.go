@@ -68,12 +68,10 @@ type Store struct {
 
 // Open returns the store of the server at an address: https://HOST:PORT, http://HOST:PORT without TLS, or unix:PATH. It
 // does not wait for the server. Its errors are *fault.FieldError, joined.
-func Open(address string, options ...Option) (*Store, error) {
+func Open(address string, opts ...Option) (*Store, error) {
 	s := &Store{config: config{timeout: defaultTimeout}}
-	for _, option := range options {
-		option(&s.config)
-	}
 	p := invalid.Problems{Owner: "servicestore"}
+	invalid.Options(&p, opts, &s.config)
 	at := endpointOf(address, &p)
 	at.check(&s.config, &p)
 	if err := p.Err(); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/store/redisstore"
 	"github.com/headrace/headrace/throttle"
@@ -417,9 +418,16 @@ func TestOptions(t *testing.T) {
 		"redisstore: Client: ":      func() error { _, err := redisstore.New(nil); return err },
 		"redisstore: WithPrefix: ":  func() error { _, err := redisstore.New(newFake(0), redisstore.WithPrefix("a{b}")); return err },
 		"redisstore: WithTimeout: ": func() error { _, err := redisstore.New(newFake(0), redisstore.WithTimeout(0)); return err },
-		"redisstore: URL: ":         func() error { _, err := redisstore.Open("localhost"); return err },
+		"redisstore: opts[0]: nil":  func() error { _, err := redisstore.New(newFake(0), nil); return err },
+		"redisstore: opts[1]: nil": func() error {
+			_, err := redisstore.Open("redis://localhost:6379/0", redisstore.WithPrefix("a"), nil)
+			return err
+		},
+		"redisstore: URL: ": func() error { _, err := redisstore.Open("localhost"); return err },
 	} {
-		require.ErrorContains(t, build(), problem)
+		err := build()
+		require.ErrorContains(t, err, problem)
+		require.ErrorAs(t, err, new(*fault.FieldError), problem)
 	}
 	for _, url := range []string{"redis://me:hunter2@host:bad/0", "redis://me:hunter2/x@host", "redis://me:%zzhunter2@host", "hunter2@host", "redis://host/hunter2", "redis://host?hunter2=1", "redis:hunter2@host:6379/0", "rediss:hunter2@host"} {
 		_, err := redisstore.Open(url)

@@ -77,7 +77,7 @@ func WithBatches(calls int, hold time.Duration) Option {
 
 // Open connects to the server of a URL such as "redis://localhost:6379/0", as redis.ParseURL reads it. It does not
 // wait for the server.
-func Open(url string, options ...Option) (*Store, error) {
+func Open(url string, opts ...Option) (*Store, error) {
 	o, err := redis.ParseURL(url)
 	if u, _ := neturl.Parse(url); err == nil && u.Opaque != "" { // go-redis ignores the host of redis:HOST:PORT, and connects to localhost
 		err = errors.New("no slashes")
@@ -86,7 +86,7 @@ func Open(url string, options ...Option) (*Store, error) {
 		return nil, &fault.FieldError{Owner: "redisstore", Field: "URL", Problem: "it is not valid: use one such as " +
 			"redis://user:password@localhost:6379/0, with special characters of the password escaped"}
 	}
-	s, err := newStore(options)
+	s, err := newStore(opts)
 	if err != nil {
 		return nil, err
 	}
@@ -104,8 +104,8 @@ func Open(url string, options ...Option) (*Store, error) {
 }
 
 // New returns a store that uses a client, such as GoRedis(c). Close does not close the client.
-func New(c Client, options ...Option) (*Store, error) {
-	s, err := newStore(options)
+func New(c Client, opts ...Option) (*Store, error) {
+	s, err := newStore(opts)
 	if c == nil || invalid.Nil(c) {
 		p := invalid.Problems{Owner: "redisstore"}
 		p.Addf("Client", "it is nil: use GoRedis, or Open")
@@ -119,16 +119,14 @@ func New(c Client, options ...Option) (*Store, error) {
 }
 
 // newStore returns a store that has no client yet.
-func newStore(options []Option) (*Store, error) {
+func newStore(opts []Option) (*Store, error) {
 	s := &Store{
 		prefix: "headrace:", timeout: time.Second,
 		clock:   func() string { return "" },
 		program: programOf(script), id: rand.Text()[:13], room: make(chan struct{}, mostUnanswered),
 	}
-	for _, option := range options {
-		option(s)
-	}
 	p := invalid.Problems{Owner: "redisstore"}
+	invalid.Options(&p, opts, s)
 	if strings.ContainsAny(s.prefix, "{}") {
 		p.Addf("WithPrefix", "%q contains a brace, which marks the hash tag of a cluster: leave it out", s.prefix)
 	}

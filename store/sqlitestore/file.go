@@ -16,7 +16,7 @@ import (
 
 	_ "modernc.org/sqlite" // the driver: SQLite in Go, without cgo
 
-	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/internal/invalid"
 )
 
 const (
@@ -51,12 +51,12 @@ type file struct {
 }
 
 // openFile opens the database at path, makes it if there is none, and brings its schema up to date.
-func openFile(path string, options []Option) (_ *file, err error) {
+func openFile(path string, opts []Option) (_ *file, err error) {
 	var set settings
-	for _, option := range options {
-		option(&set)
-	}
-	if err := check(path, &set); err != nil {
+	p := invalid.Problems{Owner: "sqlitestore"}
+	invalid.Options(&p, opts, &set)
+	check(path, &set, &p)
+	if err := p.Err(); err != nil {
 		return nil, err
 	}
 	if path, err = filepath.Abs(path); err != nil {
@@ -74,25 +74,22 @@ func openFile(path string, options []Option) (_ *file, err error) {
 	return f, nil
 }
 
-func check(path string, set *settings) error {
-	field, problem := "", ""
+// check records what is wrong with the arguments, and sets the default.
+func check(path string, set *settings, p *invalid.Problems) {
 	switch {
 	case path == "":
-		field, problem = "path", "it is empty; give the path of a file"
+		p.Addf("path", "it is empty; give the path of a file")
 	case path == ":memory:" || strings.HasPrefix(path, "file:"):
-		field, problem = "path", fmt.Sprintf("%q is no path of a file; in memory there are journal.NewMemory and quota.NewMemoryStore", path)
+		p.Addf("path", "%q is no path of a file; in memory there are journal.NewMemory and quota.NewMemoryStore", path)
 	case strings.ContainsRune(path, 0):
-		field, problem = "path", "it holds a NUL"
-	case set.busyTimeout < 0:
-		field, problem = "WithBusyTimeout", fmt.Sprintf("%v is negative; want how long to wait for others, or 0 for %v", set.busyTimeout, defaultBusyTimeout)
+		p.Addf("path", "it holds a NUL")
 	}
-	if set.busyTimeout == 0 {
+	switch {
+	case set.busyTimeout < 0:
+		p.Addf("WithBusyTimeout", "%v is negative; want how long to wait for others, or 0 for %v", set.busyTimeout, defaultBusyTimeout)
+	case set.busyTimeout == 0:
 		set.busyTimeout = defaultBusyTimeout
 	}
-	if problem == "" {
-		return nil
-	}
-	return &fault.FieldError{Owner: "sqlitestore", Field: field, Problem: problem}
 }
 
 // creating is held while a file is created: see touch.

@@ -26,10 +26,10 @@ var (
 )
 
 // OpenJournal opens the file at path, or creates it with access for this user alone; its folder must
-// exist. A file of an earlier release is migrated. Errors are a *FileError, a *NewerError, or a
-// *fault.FieldError for an invalid argument.
-func OpenJournal(path string, options ...Option) (*Journal, error) {
-	f, err := openFile(path, options)
+// exist. A file of an earlier release is migrated. Errors are a *FileError, a *NewerError, or
+// *fault.FieldErrors for invalid arguments.
+func OpenJournal(path string, opts ...Option) (*Journal, error) {
+	f, err := openFile(path, opts)
 	if err != nil {
 		return nil, err
 	}

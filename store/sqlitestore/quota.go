@@ -48,9 +48,9 @@ var (
 
 // OpenQuota opens the file at path, or creates it with access for this user alone; its folder must
 // exist. A file of an earlier release is migrated. It may be the file of a journal. Errors are a
-// *FileError, a *NewerError, or a *fault.FieldError for an invalid argument.
-func OpenQuota(path string, options ...Option) (*Quota, error) {
-	f, err := openFile(path, options)
+// *FileError, a *NewerError, or *fault.FieldErrors for invalid arguments.
+func OpenQuota(path string, opts ...Option) (*Quota, error) {
+	f, err := openFile(path, opts)
 	if err != nil {
 		return nil, err
 	}

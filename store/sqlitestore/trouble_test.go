@@ -267,6 +267,13 @@ func TestWhatCannotBeOpened(t *testing.T) {
 	}
 	_, err := sqlitestore.OpenJournal(filepath.Join(dir, "x"), sqlitestore.WithBusyTimeout(-1))
 	assert.ErrorContains(t, err, "WithBusyTimeout")
+	_, journalErr := sqlitestore.OpenJournal("", sqlitestore.WithBusyTimeout(-1), nil)
+	_, quotaErr := sqlitestore.OpenQuota("", sqlitestore.WithBusyTimeout(-1), nil)
+	for _, err := range []error{journalErr, quotaErr} {
+		for _, problem := range []string{"sqlitestore: opts[1]: nil: leave it out", "path: it is empty", "WithBusyTimeout"} {
+			assert.ErrorContains(t, err, problem, "all problems are joined")
+		}
+	}
 	assert.NoFileExists(t, filepath.Join(dir, "x"))
 }
 
