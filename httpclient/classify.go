@@ -1,18 +1,16 @@
 package httpclient
 
 import (
-	"compress/flate"
-	"compress/gzip"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"io"
 	"net"
-	"net/textproto"
 	"strings"
 	"syscall"
 
 	"github.com/headrace/headrace/internal/ended"
+	"github.com/headrace/headrace/internal/nothttp"
 )
 
 // classify says what err is that ended an attempt at phase. Types alone cannot: a handshake that the other side hangs
@@ -52,7 +50,7 @@ func classifyAnswer(err error) Code {
 		return reset.classify()
 	}
 	switch {
-	case isProtocol(err):
+	case errors.Is(err, errSwitched), nothttp.Is(err):
 		return CodeProtocol
 	case isBroken(err):
 		return CodeRead
@@ -102,18 +100,8 @@ func (e streamError) classify() Code {
 	}
 }
 
-// isProtocol and isBroken look at types first. net/http has no types for the rest: its words are all there is, and
-// the corpus in the tests holds them.
-func isProtocol(err error) bool {
-	if isA[textproto.ProtocolError](err) || isA[flate.CorruptInputError](err) ||
-		errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, errSwitched) {
-		return true
-	}
-	return says(err,
-		"malformed", "chunk length", "Content-Length", "transfer encoding", "server response headers exceeded",
-		"response header list", "too many 1xx", "connection error: ", "http2: frame too large")
-}
-
+// isBroken looks at types first. net/http has no types for the rest: its words are all there is, and the corpus in
+// the tests holds them.
 func isBroken(err error) bool {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || isA[*net.OpError](err) {

@@ -17,6 +17,7 @@ import (
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/line"
+	"github.com/headrace/headrace/internal/nothttp"
 	"github.com/headrace/headrace/internal/openfiles"
 	"github.com/headrace/headrace/throttle"
 )
@@ -86,6 +87,9 @@ func failed(ctx context.Context, u *upstream, err error) *failure {
 	}
 	if openfiles.Exhausted(err) {
 		return fail(CodeUnreachable, "%s cannot be reached: the proxy has no file descriptor left for a connection. Raise its limit on open files (ulimit -n, or LimitNOFILE of systemd)", u.name)
+	}
+	if network(err) == "" && nothttp.Is(err) {
+		return fail(CodeUnreachable, "%s was reached at %s, but its response is not valid HTTP. Check the scheme, host and port in the URL of the upstream", u.name, u.url.Host)
 	}
 	return fail(CodeUnreachable, "%s cannot be reached at %s: %s. Check the network, and the URL of the upstream", u.name, u.url.Host, reason(err))
 }

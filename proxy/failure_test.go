@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/textproto"
 	"os"
 	"strconv"
 	"strings"
@@ -65,6 +66,28 @@ func TestErrorsHaveTheShapeOfTheProvider(t *testing.T) {
 		assert.NotEmpty(t, got.header.Get("X-Headrace-Waited"))
 	}
 	assert.EqualValues(t, 4, s.proxy.Stats().Errors[proxy.CodeUnreachable])
+}
+
+func TestAnUpstreamThatDoesNotSpeakHTTP(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer func() { _ = l.Close() }()
+	wg.Go(func() {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer func() { _ = c.Close() }()
+		_, _ = c.Read(make([]byte, 1<<10))
+		_, _ = io.WriteString(c, "SSH-2.0-secret\r\n")
+	})
+	s := before(t, proxy.Config{Policy: once, Upstreams: shaped("http://" + l.Addr().String())})
+	got := s.do(t, s.request(t, http.MethodPost, "/up/v1", `{}`))
+	assert.Equal(t, http.StatusBadGateway, got.status)
+	assert.Contains(t, got.body, "up was reached at "+l.Addr().String()+", but its response is not valid HTTP. Check the scheme, host and port in the URL of the upstream")
+	assert.NotContains(t, got.body, "secret")
 }
 
 // blocking is an upstream with calls that end when open is closed.
@@ -287,6 +310,7 @@ func TestWhyAnUpstreamIsNotReached(t *testing.T) {
 		"Raise its limit on open files":           &net.OpError{Op: "dial", Err: &net.DNSError{Err: "dial udp: too many open files", Name: "secret.test"}},
 		"the connection broke":                    &net.OpError{Op: "read", Err: errors.New("secret")},
 		"its certificate is not valid":            &tls.CertificateVerificationError{Err: errors.New("secret")},
+		"but its response is not valid HTTP":      textproto.ProtocolError("secret"),
 		"failed before there was an answer":       errors.New("secret"),
 		"no response in the time that the policy": context.DeadlineExceeded,
 	} {
